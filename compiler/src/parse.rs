@@ -1,0 +1,84 @@
+//! Text to spec: reads every MODEL.toml, KERNEL.toml and TEMPLATE.toml, and says everything that is wrong with one.
+
+mod kernel;
+mod model;
+mod template;
+mod whereabouts;
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Id};
+use crate::reader::Vocabulary;
+use crate::source::{FileId, SourceMap, Span};
+use crate::spec::{KernelSpec, ModelSpec, Specs, Target, TemplateSpec};
+
+/// Reads the specs among the sources, which are known by their names: `<folder>/MODEL.toml`, `<folder>/KERNEL.toml` beside it,
+/// and `<folder>/TEMPLATE.toml`; the last folder of the path names the model or template. Other files are left alone.
+///
+/// A file with errors is left out of the result and its errors go to `diags`. A model whose KERNEL.toml has errors stays, as if
+/// it had none, so that `check` can go on with what is good.
+pub fn parse(sources: &SourceMap, diags: &mut Diagnostics) -> Specs {
+    let mut models: BTreeMap<&str, (FileId, Option<ModelSpec>)> = BTreeMap::new();
+    let mut kernels: BTreeMap<&str, (FileId, Option<KernelSpec>)> = BTreeMap::new();
+    let mut templates: BTreeMap<&str, (FileId, Option<TemplateSpec>)> = BTreeMap::new();
+    for (id, source) in sources.files() {
+        let (folders, name) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
+        let folder = folders.rsplit('/').next().unwrap_or_default();
+        match name {
+            "MODEL.toml" if is_first(&models, folder, id, "model", diags) => {
+                models.insert(folder, (id, model::read(id, source, folder, diags)));
+            }
+            "KERNEL.toml" if is_first(&kernels, folder, id, "model", diags) => {
+                kernels.insert(folder, (id, kernel::read(id, source, diags)));
+            }
+            "TEMPLATE.toml" if is_first(&templates, folder, id, "template", diags) => {
+                templates.insert(folder, (id, template::read(id, source, folder, diags)));
+            }
+            _ => {}
+        }
+    }
+
+    let mut specs = Specs::default();
+    for (folder, (file, _)) in &kernels {
+        if !models.contains_key(folder) {
+            let message = format!("no MODEL.toml stands beside this KERNEL.toml of `{folder}`");
+            diags.push(Diagnostic::new(Id::UnknownReference, message).label(&beginning(*file), "says how to run a model"));
+        }
+    }
+    for (folder, (_, model)) in models {
+        let kernel = kernels.remove(folder).and_then(|(_, kernel)| kernel);
+        specs.models.extend(model.map(|model| (folder.to_owned(), (model, kernel))));
+    }
+    specs.templates = templates.into_iter().filter_map(|(name, (_, template))| Some((name.to_owned(), template?))).collect();
+    specs
+}
+
+/// Reports a second file of the same folder name: names are global, whatever folder they stand in.
+fn is_first<T>(known: &BTreeMap<&str, (FileId, T)>, folder: &str, file: FileId, what: &str, diags: &mut Diagnostics) -> bool {
+    let first = known.get(folder).map(|(first, _)| *first);
+    if let Some(first) = first {
+        let diagnostic = Diagnostic::new(Id::DuplicateValue, format!("two folders define the {what} `{folder}`"));
+        diags.push(diagnostic.label(&beginning(file), "again").context(&beginning(first), "first here"));
+    }
+    first.is_none()
+}
+
+fn beginning(file: FileId) -> Span {
+    Span { file, range: 0..0 }
+}
+
+/// Numbers of elements, layers, heads and the like.
+const SIZE: std::ops::RangeInclusive<u64> = 1..=1 << 31;
+
+const TARGETS: Vocabulary<Target> = Vocabulary {
+    names: &[("cpu", Target::Cpu), ("sm_90a", Target::Sm90a)],
+    not_yet: &["sm_80", "sm_90", "sm_100a"],
+    not_yet_id: Id::UnknownValue,
+};
+
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod tests;

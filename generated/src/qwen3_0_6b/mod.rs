@@ -1,0 +1,127 @@
+//! qwen3-0.6b: what the model is. 596,049,920 parameters.
+//! Generated from model-specs/qwen3-0.6b; edit the TOMLs there, then `cargo build`.
+
+/// One step on cpu.
+pub mod cpu;
+/// Tensors of the checkpoint, and weights as they are kept.
+pub mod weights;
+
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+};
+use tenon_core::rope::{Halves, Rope, RopeScaling};
+use tenon_core::scale::SoftmaxScale;
+use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+/// Width of the residual stream.
+pub const HIDDEN_SIZE: usize = 1024;
+/// Rows of the embedding.
+pub const VOCAB_SIZE: usize = 151936;
+/// Layers.
+pub const NUM_HIDDEN_LAYERS: usize = 28;
+/// Longest context, in tokens.
+pub const MAX_POSITION_EMBEDDINGS: usize = 40960;
+/// Added to the mean square under the root of every norm.
+pub const RMS_NORM_EPS: f32 = 1e-6;
+/// Embeddings included; a tied head counts once.
+pub const PARAMETERS: u64 = 596049920;
+
+/// Query heads.
+pub const NUM_ATTENTION_HEADS: usize = 16;
+/// Key-value heads.
+pub const NUM_KEY_VALUE_HEADS: usize = 8;
+/// Elements of a head.
+pub const HEAD_DIM: usize = 128;
+/// `rsqrt(head_dim)` = 1 / sqrt(128)
+pub const SOFTMAX_SCALE: SoftmaxScale = SoftmaxScale::rsqrt(128, 0.088388346);
+/// The first 128 elements of every head, in halves.
+pub const ROPE: Rope<128, Halves> = Rope::new(1000000.0, RopeScaling::None);
+
+/// Width between gate and down.
+pub const INTERMEDIATE_SIZE: usize = 3072;
+
+/// What the cache may be, the default first.
+pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F32];
+/// The cache of each layer.
+pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
+
+/// What the checkpoint's config must say, or it is refused.
+pub const CONFIG: ConfigContract = ConfigContract {
+    keys: &[
+        ConfigKey::new("model_type", Expected::Text("qwen3")),
+        ConfigKey::new("hidden_size", Expected::Int(1024)),
+        ConfigKey::new("vocab_size", Expected::Int(151936)),
+        ConfigKey::new("max_position_embeddings", Expected::Int(40960)),
+        ConfigKey::new("rms_norm_eps", Expected::Float(1e-6)),
+        ConfigKey::new("tie_word_embeddings", Expected::Bool(true)),
+        ConfigKey::new("num_hidden_layers", Expected::Int(28)),
+        ConfigKey::new("num_attention_heads", Expected::Int(16)),
+        ConfigKey::new("num_key_value_heads", Expected::Int(8)),
+        ConfigKey::new("head_dim", Expected::Int(128)),
+        ConfigKey::new("attention_bias", Expected::Bool(false)),
+        ConfigKey::new("rope_theta", Expected::Float(1000000.0)),
+        ConfigKey::new(
+            "partial_rotary_factor",
+            Expected::AbsentOr(&Expected::Float(1.0)),
+        ),
+        ConfigKey::new("rope_type", Expected::Text("default")),
+        ConfigKey::new("factor", Expected::Absent),
+        ConfigKey::new("low_freq_factor", Expected::Absent),
+        ConfigKey::new("high_freq_factor", Expected::Absent),
+        ConfigKey::new("original_max_position_embeddings", Expected::Absent),
+        ConfigKey::new("intermediate_size", Expected::Int(3072)),
+        ConfigKey::new("hidden_act", Expected::Text("silu")),
+        ConfigKey::new("use_sliding_window", Expected::AbsentOr(&Expected::Bool(false))),
+        ConfigKey::new("sliding_window", Expected::Absent),
+        ConfigKey::new(
+            "layer_types",
+            Expected::AbsentOr(&Expected::Each("full_attention", 28)),
+        ),
+    ],
+    ignored: &[
+        IgnoredKey::new(
+            "max_window_layers",
+            "read only where use_sliding_window is true",
+        ),
+    ],
+};
+
+/// Constants for the engine and the server.
+pub const INFO: ModelInfo = ModelInfo {
+    name: "qwen3-0.6b",
+    source: "Qwen/Qwen3-0.6B",
+    parameters: PARAMETERS,
+    vocab_size: VOCAB_SIZE,
+    max_position_embeddings: MAX_POSITION_EMBEDDINGS,
+    kv_cache_dtypes: &KV_CACHE_DTYPES,
+    kv_elements_per_token: 57344,
+    kv_fixed_bytes_per_token: 0,
+    pull: &[
+        PullSource::HuggingFace {
+            repo: "Qwen/Qwen3-0.6B",
+            file: None,
+            sha256: None,
+        },
+    ],
+    chat_template: ChatTemplate::Checkpoint,
+    sampling: SamplingDefaults {
+        temperature: 0.6,
+        top_p: 0.95,
+        top_k: 20,
+    },
+};
+
+/// What the server lists and loads.
+pub const ENTRY: ModelEntry = ModelEntry {
+    info: &INFO,
+    cpu: Some(cpu::load),
+    plan: include_str!("plan.txt"),
+};
+
+const _: () = assert!(NUM_ATTENTION_HEADS.is_multiple_of(NUM_KEY_VALUE_HEADS));
+const _: () = assert!(128 <= HEAD_DIM);
+const _: () = assert!(
+    weights::BLOCK_LAYERS[weights::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(weights::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);

@@ -1,0 +1,169 @@
+//! qwen3-0.6b: the tensors of its checkpoint, and the weights as they are kept.
+//! Generated from model-specs/qwen3-0.6b; edit the TOMLs there, then `cargo build`.
+
+use std::sync::Arc;
+
+use tenon_core::cpu::Cpu;
+use tenon_core::layers::layer_range;
+use tenon_core::linear::{Embedding, Linear, Norm};
+use tenon_core::weights::{
+    Checkpoint, EmbeddingSpec, LinearSpec, NormSpec, LoadError, Loader, StorageFormat,
+    TensorCheck,
+};
+
+use super::CONFIG;
+
+/// Storage formats that a tensor may have.
+pub const ACCEPT: &[StorageFormat] = &[
+    StorageFormat::Bf16,
+    StorageFormat::F16,
+    StorageFormat::F32,
+];
+
+/// Layers that are `block`.
+pub const BLOCK_LAYERS: [usize; 28] = layer_range(0);
+
+const EMBED_TOKENS: EmbeddingSpec<151936, 1024> = EmbeddingSpec::new(
+    "model.embed_tokens.weight",
+    ACCEPT,
+);
+const INPUT_LAYERNORM: NormSpec<1024> = NormSpec::new(
+    "model.layers.{layer}.input_layernorm.weight",
+    ACCEPT,
+);
+const Q_PROJ: LinearSpec<2048, 1024> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.q_proj.weight",
+    ACCEPT,
+);
+const K_PROJ: LinearSpec<1024, 1024> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.k_proj.weight",
+    ACCEPT,
+);
+const V_PROJ: LinearSpec<1024, 1024> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.v_proj.weight",
+    ACCEPT,
+);
+const Q_NORM: NormSpec<128> = NormSpec::new(
+    "model.layers.{layer}.self_attn.q_norm.weight",
+    ACCEPT,
+);
+const K_NORM: NormSpec<128> = NormSpec::new(
+    "model.layers.{layer}.self_attn.k_norm.weight",
+    ACCEPT,
+);
+const O_PROJ: LinearSpec<1024, 2048> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.o_proj.weight",
+    ACCEPT,
+);
+const POST_ATTENTION_LAYERNORM: NormSpec<1024> = NormSpec::new(
+    "model.layers.{layer}.post_attention_layernorm.weight",
+    ACCEPT,
+);
+const GATE_PROJ: LinearSpec<3072, 1024> = LinearSpec::new(
+    "model.layers.{layer}.mlp.gate_proj.weight",
+    ACCEPT,
+);
+const UP_PROJ: LinearSpec<3072, 1024> = LinearSpec::new(
+    "model.layers.{layer}.mlp.up_proj.weight",
+    ACCEPT,
+);
+const DOWN_PROJ: LinearSpec<1024, 3072> = LinearSpec::new(
+    "model.layers.{layer}.mlp.down_proj.weight",
+    ACCEPT,
+);
+const NORM: NormSpec<1024> = NormSpec::new("model.norm.weight", ACCEPT);
+const LM_HEAD: LinearSpec<151936, 1024> = LinearSpec::new(
+    "model.embed_tokens.weight",
+    ACCEPT,
+);
+
+/// Every tensor that the checkpoint must hold.
+pub const TENSORS: [TensorCheck; 13] = [
+    EMBED_TOKENS.once(),
+    INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
+    Q_PROJ.per_layer(&BLOCK_LAYERS),
+    K_PROJ.per_layer(&BLOCK_LAYERS),
+    V_PROJ.per_layer(&BLOCK_LAYERS),
+    Q_NORM.per_layer(&BLOCK_LAYERS),
+    K_NORM.per_layer(&BLOCK_LAYERS),
+    O_PROJ.per_layer(&BLOCK_LAYERS),
+    POST_ATTENTION_LAYERNORM.per_layer(&BLOCK_LAYERS),
+    GATE_PROJ.per_layer(&BLOCK_LAYERS),
+    UP_PROJ.per_layer(&BLOCK_LAYERS),
+    DOWN_PROJ.per_layer(&BLOCK_LAYERS),
+    NORM.once(),
+];
+/// Tensors that the checkpoint may hold and the model does not use, with the reason.
+pub const IGNORED: &[(&str, &str)] = &[];
+
+/// Weights of one layer of kind `block`.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "fields are the tensors of the checkpoint")]
+pub struct Block {
+    pub input_layernorm: Norm<1024>,
+    pub q_proj: Linear<2048, 1024>,
+    pub k_proj: Linear<1024, 1024>,
+    pub v_proj: Linear<1024, 1024>,
+    pub q_norm: Norm<128>,
+    pub k_norm: Norm<128>,
+    pub o_proj: Linear<1024, 2048>,
+    pub post_attention_layernorm: Norm<1024>,
+    pub gate_proj: Linear<3072, 1024>,
+    pub up_proj: Linear<3072, 1024>,
+    pub down_proj: Linear<1024, 3072>,
+}
+
+impl Block {
+    fn load(from: &Loader, layer: usize) -> Result<Self, LoadError> {
+        Ok(Self {
+            input_layernorm: from.norm(&INPUT_LAYERNORM, layer)?,
+            q_proj: from.linear(&Q_PROJ, layer)?,
+            k_proj: from.linear(&K_PROJ, layer)?,
+            v_proj: from.linear(&V_PROJ, layer)?,
+            q_norm: from.norm(&Q_NORM, layer)?,
+            k_norm: from.norm(&K_NORM, layer)?,
+            o_proj: from.linear(&O_PROJ, layer)?,
+            post_attention_layernorm: from.norm(&POST_ATTENTION_LAYERNORM, layer)?,
+            gate_proj: from.linear(&GATE_PROJ, layer)?,
+            up_proj: from.linear(&UP_PROJ, layer)?,
+            down_proj: from.linear(&DOWN_PROJ, layer)?,
+        })
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.input_layernorm.bytes() + self.q_proj.bytes() + self.k_proj.bytes()
+            + self.v_proj.bytes() + self.q_norm.bytes() + self.k_norm.bytes()
+            + self.o_proj.bytes() + self.post_attention_layernorm.bytes()
+            + self.gate_proj.bytes() + self.up_proj.bytes() + self.down_proj.bytes()
+    }
+}
+
+/// All weights.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "fields are the tensors of the checkpoint")]
+pub struct Weights {
+    pub embed_tokens: Embedding<151936, 1024>,
+    pub block: Box<[Block; 28]>,
+    pub norm: Norm<1024>,
+    pub lm_head: Linear<151936, 1024>,
+}
+
+impl Weights {
+    /// Compares the checkpoint with the spec, everything at once, then loads it.
+    pub fn load(checkpoint: &Arc<Checkpoint>, cpu: &Cpu) -> Result<Self, LoadError> {
+        let from = Loader::new(checkpoint, cpu, &TENSORS, IGNORED, &CONFIG)?;
+        Ok(Self {
+            embed_tokens: from.embedding(&EMBED_TOKENS, 0)?,
+            block: from.layers(&BLOCK_LAYERS, Block::load)?,
+            norm: from.norm(&NORM, 0)?,
+            lm_head: from.linear(&LM_HEAD, 0)?,
+        })
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.embed_tokens.bytes() + self.norm.bytes() + self.lm_head.bytes()
+            + self.block.iter().map(Block::bytes).sum::<usize>()
+    }
+}

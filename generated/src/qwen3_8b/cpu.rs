@@ -1,0 +1,198 @@
+//! qwen3-8b on the CPU: one step over a batch, layer by layer.
+//! Generated from model-specs/qwen3-8b; edit the TOMLs there, then `cargo build`.
+
+use std::sync::Arc;
+
+use tenon_core::batch::{Batch, BatchLimits};
+use tenon_core::cache::PagedKv;
+use tenon_core::cpu::{
+    Cpu, attention, gather_logit_rows, head_norm, rms_norm, rope, silu_mul,
+};
+use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
+use tenon_core::layers::{each_layer, per_layer};
+use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
+use tenon_core::rope::{Halves, RopeAngles};
+use tenon_core::rows::Rows;
+use tenon_core::weights::{Checkpoint, LoadError};
+
+use super::weights::{Block, Weights};
+use super::{
+    INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, ROPE, SOFTMAX_SCALE, VOCAB_SIZE,
+};
+
+/// `tile` of `cpu_linear`; KERNEL.toml tunes it.
+const TILE: usize = 4;
+/// `tile_q` of `cpu_attention`; KERNEL.toml tunes it.
+const TILE_Q: usize = 4;
+
+/// Layers 0..36: attention, then mlp.
+fn block<D: KvDtype>(
+    w: &Block,
+    kv: &mut PagedKv<D, 8, 128>,
+    s: &mut Scratch,
+    batch: &Batch,
+    cpu: &Cpu,
+) {
+    __comment!(
+        "-- attention: gqa, 32 query heads over 8 key-value heads, head_dim 128, normalised q and k"
+    );
+    rms_norm(cpu, &s.x, &w.input_layernorm, RMS_NORM_EPS, &mut s.h); // [tokens, 4096]
+    w.q_proj.forward::<TILE>(cpu, &s.h, &mut s.q); // [tokens, 4096]
+    w.k_proj.forward::<TILE>(cpu, &s.h, &mut s.k); // [tokens, 1024]
+    w.v_proj.forward::<TILE>(cpu, &s.h, &mut s.v); // [tokens, 1024]
+    head_norm(cpu, &mut s.q, &w.q_norm, RMS_NORM_EPS); // each of 32 heads of 128
+    head_norm(cpu, &mut s.k, &w.k_norm, RMS_NORM_EPS); // each of 8 heads of 128
+    rope::<128, _, _, _>(cpu, &mut s.q, &s.angles); // 128 of 128, 32 heads
+    rope::<128, _, _, _>(cpu, &mut s.k, &s.angles); // 128 of 128, 8 heads
+    kv.append(cpu, &s.k, &s.v, batch); // 2 x [8, 128] per token
+    attention::<
+        TILE_Q,
+        32,
+        _,
+        _,
+        _,
+        _,
+    >(cpu, &s.q, kv, SOFTMAX_SCALE, batch, &mut s.attn); // [tokens, 32 x 128]
+    w.o_proj.forward_add::<TILE>(cpu, &s.attn, &mut s.x); // x += [tokens, 4096]
+
+    // -- mlp: gated_mlp, silu, 4096 -> 12288 -> 4096
+    rms_norm(cpu, &s.x, &w.post_attention_layernorm, RMS_NORM_EPS, &mut s.h); // [tokens, 4096]
+    w.gate_proj.forward::<TILE>(cpu, &s.h, &mut s.gate); // [tokens, 12288]
+    w.up_proj.forward::<TILE>(cpu, &s.h, &mut s.up); // [tokens, 12288]
+    silu_mul(cpu, &mut s.gate, &s.up); // silu(gate) * up, [tokens, 12288]
+    w.down_proj.forward_add::<TILE>(cpu, &s.gate, &mut s.x); // x += [tokens, 4096]
+}
+
+impl<D: KvDtype> Model for OnCpu<D> {
+    fn info(&self) -> &'static ModelInfo {
+        &INFO
+    }
+
+    fn limits(&self) -> BatchLimits {
+        self.limits
+    }
+
+    fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
+        StepError::check(&self.limits, batch)?;
+        let Self { weights: w, caches, scratch: s, cpu, .. } = self;
+        w.embed_tokens.lookup(cpu, batch, &mut s.x); // [tokens, 4096]
+        s.angles.fill(batch); // cosines and sines, [tokens, 64] each
+        each_layer(&w.block, &mut caches.block, |w, kv| block(w, kv, s, batch, cpu));
+
+        // -- head: 151936 tokens
+        gather_logit_rows(&s.x, batch, &mut s.last); // [logit rows, 4096]
+        rms_norm(cpu, &s.last, &w.norm, RMS_NORM_EPS, &mut s.last_h); // [logit rows, 4096]
+        w.lm_head.forward::<TILE>(cpu, &s.last_h, &mut s.logits); // [logit rows, 151936]
+        logits.write(&s.logits);
+        Ok(())
+    }
+}
+
+/// The KV cache of every layer.
+struct Caches<D: KvDtype> {
+    block: Box<[PagedKv<D, 8, 128>; 36]>,
+}
+
+impl<D: KvDtype> Caches<D> {
+    fn new(pages: usize, page_size: usize) -> Self {
+        Self {
+            block: per_layer(|| PagedKv::new(pages, page_size)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.block.iter().map(PagedKv::bytes).sum::<usize>()
+    }
+}
+
+/// Activations of one step.
+struct Scratch {
+    x: Rows<f32, 4096>,
+    h: Rows<f32, 4096>,
+    q: Rows<f32, 4096>,
+    k: Rows<f32, 1024>,
+    v: Rows<f32, 1024>,
+    attn: Rows<f32, 4096>,
+    gate: Rows<f32, 12288>,
+    up: Rows<f32, 12288>,
+    last: Rows<f32, 4096>,
+    last_h: Rows<f32, 4096>,
+    logits: Rows<f32, 151936>,
+    angles: RopeAngles<128, Halves>,
+}
+
+impl Scratch {
+    fn new(limits: &BatchLimits) -> Self {
+        Self {
+            x: Rows::with_capacity(limits.max_tokens),
+            h: Rows::with_capacity(limits.max_tokens),
+            q: Rows::with_capacity(limits.max_tokens),
+            k: Rows::with_capacity(limits.max_tokens),
+            v: Rows::with_capacity(limits.max_tokens),
+            attn: Rows::with_capacity(limits.max_tokens),
+            gate: Rows::with_capacity(limits.max_tokens),
+            up: Rows::with_capacity(limits.max_tokens),
+            last: Rows::with_capacity(limits.max_logit_rows),
+            last_h: Rows::with_capacity(limits.max_logit_rows),
+            logits: Rows::with_capacity(limits.max_logit_rows),
+            angles: RopeAngles::new(&ROPE, limits.max_tokens),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
+            + self.v.bytes() + self.attn.bytes() + self.gate.bytes() + self.up.bytes()
+            + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
+    }
+}
+
+/// The model on the CPU, with a cache of dtype `D`.
+struct OnCpu<D: KvDtype> {
+    weights: Weights,
+    caches: Caches<D>,
+    scratch: Scratch,
+    cpu: Cpu,
+    limits: BatchLimits,
+    memory: Memory,
+}
+
+impl<D: KvDtype> OnCpu<D> {
+    fn new(
+        checkpoint: &Arc<Checkpoint>,
+        options: &LoadOptions,
+    ) -> Result<Self, LoadError> {
+        let limits = options.limits(VOCAB_SIZE, MAX_POSITION_EMBEDDINGS, 0)?;
+        let cpu = Cpu::new(options.threads, options.isa)?;
+        let weights = Weights::load(checkpoint, &cpu)?;
+        let caches = Caches::new(limits.pages, limits.page_size);
+        let scratch = Scratch::new(&limits);
+        let memory = Memory {
+            weights: weights.bytes(),
+            cache: caches.bytes(),
+            scratch: scratch.bytes(),
+        };
+        Ok(Self {
+            weights,
+            caches,
+            scratch,
+            cpu,
+            limits,
+            memory,
+        })
+    }
+}
+
+/// Loads the model onto the CPU, with one of [`KV_CACHE_DTYPES`](super::KV_CACHE_DTYPES).
+pub fn load(
+    checkpoint: &Arc<Checkpoint>,
+    options: &LoadOptions,
+) -> Result<Box<dyn Model>, LoadError> {
+    match options.kv_cache_dtype {
+        KvDtypeName::Bf16 => Ok(Box::new(OnCpu::<Bf16>::new(checkpoint, options)?)),
+        KvDtypeName::F32 => Ok(Box::new(OnCpu::<F32>::new(checkpoint, options)?)),
+    }
+}

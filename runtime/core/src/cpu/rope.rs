@@ -1,0 +1,108 @@
+//! Rotary position embedding of the heads of a batch.
+
+use super::Cpu;
+use super::grid::Grid;
+use crate::rope::{RopeAngles, RopeLayout};
+use crate::rows::Rows;
+
+/// Rotates the first `ROTARY` elements of each head of `[tokens, D]`, in place: with `(a, b)` a pair of the layout,
+/// `a' = a cos - b sin` and `b' = b cos + a sin`.
+pub fn rope<const HEAD_DIM: usize, const D: usize, const ROTARY: usize, L: RopeLayout>(
+    cpu: &Cpu,
+    x: &mut Rows<f32, D>,
+    angles: &RopeAngles<ROTARY, L>,
+) {
+    const {
+        assert!(D.is_multiple_of(HEAD_DIM), "a row is a whole number of heads");
+        assert!(ROTARY <= HEAD_DIM, "the rotary dimension is at most the head dimension");
+    };
+    assert_eq!(x.rows(), angles.tokens(), "the angles are those of another batch");
+    let unit = cpu.row_unit(x.rows(), x.as_slice().len());
+    cpu.over(&mut Grid::of_rows(x.as_mut_slice(), D, unit), |mut cell| {
+        for token in cell.rows.clone() {
+            let (cos, sin) = angles.of(token);
+            for head in cell.row_mut(token).chunks_exact_mut(HEAD_DIM) {
+                let rotary = &mut head[..ROTARY];
+                if L::INTERLEAVED {
+                    for ((pair, &cos), &sin) in rotary.as_chunks_mut::<2>().0.iter_mut().zip(cos).zip(sin) {
+                        *pair = rotate(*pair, cos, sin);
+                    }
+                } else {
+                    let (low, high) = rotary.split_at_mut(ROTARY / 2);
+                    for (((a, b), &cos), &sin) in low.iter_mut().zip(high).zip(cos).zip(sin) {
+                        [*a, *b] = rotate([*a, *b], cos, sin);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[inline(always)]
+fn rotate([a, b]: [f32; 2], cos: f32, sin: f32) -> [f32; 2] {
+    [a * cos - b * sin, b * cos + a * sin]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{Batch, BatchLimits, PageId, WantLogits};
+    use crate::rope::{Halves, Interleaved, Rope, RopeScaling};
+    use crate::testing::{Random, U, each_isa, within};
+
+    fn batch(tokens: usize, start: usize) -> Batch {
+        let mut batch = Batch::new(BatchLimits {
+            vocab_size: 1,
+            max_positions: 4096,
+            page_size: 4096,
+            pages: 1,
+            state_slots: 0,
+            max_tokens: tokens,
+            max_logit_rows: 1,
+        });
+        batch.push(&vec![0; tokens], start, &[PageId(0)], None, WantLogits::Last).unwrap();
+        batch
+    }
+
+    /// Elements `i` and `partner(i)` of each head form pair `pair(i)`; the sign is -1 for the first of a pair.
+    fn check<const HEAD_DIM: usize, const D: usize, const ROTARY: usize, L: RopeLayout>(
+        pair_of: impl Fn(usize) -> (usize, usize, f64),
+    ) {
+        let (tokens, start) = (70, 1234);
+        let rope_of = Rope::<ROTARY, L>::new(10_000.0, RopeScaling::None);
+        let mut angles = RopeAngles::new(&rope_of, tokens);
+        angles.fill(&batch(tokens, start));
+        let inverse = rope_of.inverse_frequencies();
+        let mut x = Rows::<f32, D>::with_capacity(tokens);
+        x.set_rows(tokens);
+        let mut random = Random::new(1);
+        x.as_mut_slice().fill_with(|| random.unit());
+        each_isa(|cpu| {
+            let mut out = x.clone();
+            rope::<HEAD_DIM, D, ROTARY, L>(cpu, &mut out, &angles);
+            let exact = (0..tokens * D).map(|at| {
+                let (token, i) = (at / D, at % D % HEAD_DIM);
+                let head = &x.as_slice()[at - i..][..HEAD_DIM];
+                if i >= ROTARY {
+                    return (f64::from(head[i]), 0.0);
+                }
+                let (pair, partner, sign) = pair_of(i);
+                let angle = f64::from((start + token) as f32 * inverse[pair]);
+                let (own, other) = (f64::from(head[i]) * angle.cos(), sign * f64::from(head[partner]) * angle.sin());
+                // Cosine, sine and both products round once each, the sum once more.
+                (own + other, 3.0 * U * (own.abs() + other.abs()))
+            });
+            within(&format!("rope on {}, rotary {ROTARY} of {HEAD_DIM}", cpu.isa()), 2, out.as_slice(), exact);
+        });
+    }
+
+    #[test]
+    fn halves() {
+        check::<64, 192, 64, Halves>(|i| (i % 32, (i + 32) % 64, if i < 32 { -1.0 } else { 1.0 }));
+    }
+
+    #[test]
+    fn interleaved_and_partial() {
+        check::<64, 576, 32, Interleaved>(|i| (i / 2, i ^ 1, if i % 2 == 0 { -1.0 } else { 1.0 }));
+    }
+}

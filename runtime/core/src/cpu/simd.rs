@@ -1,0 +1,137 @@
+//! Eight lanes of f32: the vector type that every kernel is written on, once, for all instruction sets.
+//!
+//! A kernel implements [`Kernel`] with `#[inline(always)]` on everything it calls, so that [`Lanes::enter`] compiles it a
+//! second time inside a function that has AVX2 enabled. Lanes hold independent results (eight outputs of a product, eight
+//! positions of a score); sums across lanes are the exception and have one fixed order.
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2::Avx2;
+
+/// Operations on 8 lanes. A value of an implementing type is a proof that the machine has the instructions.
+pub(crate) trait Simd: Copy + Send + Sync {
+    /// 8 lanes of f32.
+    type F: Copy;
+    /// 8 lanes of 32-bit words.
+    type W: Copy;
+
+    /// `x` in every lane.
+    fn splat(self, x: f32) -> Self::F;
+    fn load(self, from: &[f32; 8]) -> Self::F;
+    fn store(self, v: Self::F, to: &mut [f32; 8]);
+    fn add(self, a: Self::F, b: Self::F) -> Self::F;
+    fn sub(self, a: Self::F, b: Self::F) -> Self::F;
+    fn mul(self, a: Self::F, b: Self::F) -> Self::F;
+    fn div(self, a: Self::F, b: Self::F) -> Self::F;
+    /// `a * b + c`: rounded once with AVX2, twice on the portable path.
+    fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    /// `a > b ? a : b`, so that a NaN in `b` stays.
+    fn max(self, a: Self::F, b: Self::F) -> Self::F;
+    /// `x < limit ? a : b`.
+    fn below(self, x: Self::F, limit: Self::F, a: Self::F, b: Self::F) -> Self::F;
+    /// `((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7))` of the lanes.
+    fn reduce_add(self, v: Self::F) -> f32;
+    /// The largest lane. Where a lane is NaN, the result is a lane of `v`, which one is not defined.
+    fn reduce_max(self, v: Self::F) -> f32;
+
+    /// Little-endian words.
+    fn load_words(self, from: &[u8; 32]) -> Self::W;
+    fn and(self, v: Self::W, mask: u32) -> Self::W;
+    fn shl(self, v: Self::W, bits: u32) -> Self::W;
+    fn shr(self, v: Self::W, bits: u32) -> Self::W;
+    /// Adds modulo 2^32.
+    fn add_words(self, v: Self::W, other: u32) -> Self::W;
+    /// The value of each word as a signed integer.
+    fn to_f32(self, v: Self::W) -> Self::F;
+    /// The f32 with these bits.
+    fn from_bits(self, v: Self::W) -> Self::F;
+    fn to_bits(self, v: Self::F) -> Self::W;
+    fn load_f16(self, from: &[u16; 8]) -> Self::F;
+    fn load_bf16(self, from: &[u16; 8]) -> Self::F;
+}
+
+/// A computation that is written on [`Simd`].
+pub(crate) trait Kernel {
+    /// Implementations are `#[inline(always)]`: an instruction set is enabled around the call, not inside it.
+    fn run<S: Simd>(self, simd: S);
+}
+
+/// The instruction set that a [`Cpu`](super::Cpu) uses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lanes {
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    Portable,
+}
+
+impl Lanes {
+    /// Runs `kernel` with this instruction set.
+    #[inline]
+    pub(crate) fn enter<K: Kernel>(self, kernel: K) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => proof.enter(kernel),
+            Self::Portable => kernel.run(Portable),
+        }
+    }
+}
+
+/// Plain Rust on arrays of 8, which LLVM vectorises with what the build's target has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Portable;
+
+/// One lane after the other; a macro because a closure would not be inlined in an unoptimised build.
+macro_rules! lanes {
+    ($lane:ident => $value:expr) => {{
+        let mut out = [Default::default(); 8];
+        let mut $lane = 0;
+        while $lane < 8 {
+            out[$lane] = $value;
+            $lane += 1;
+        }
+        out
+    }};
+}
+
+#[rustfmt::skip]
+impl Simd for Portable {
+    type F = [f32; 8];
+    type W = [u32; 8];
+
+    #[inline(always)] fn splat(self, x: f32) -> [f32; 8] { [x; 8] }
+    #[inline(always)] fn load(self, from: &[f32; 8]) -> [f32; 8] { *from }
+    #[inline(always)] fn store(self, v: [f32; 8], to: &mut [f32; 8]) { *to = v }
+    #[inline(always)] fn add(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] + b[i]) }
+    #[inline(always)] fn sub(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] - b[i]) }
+    #[inline(always)] fn mul(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] * b[i]) }
+    #[inline(always)] fn div(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] / b[i]) }
+    #[inline(always)] fn fma(self, a: [f32; 8], b: [f32; 8], c: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] * b[i] + c[i]) }
+    #[inline(always)] fn max(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => if a[i] > b[i] { a[i] } else { b[i] }) }
+    #[inline(always)] fn below(self, x: [f32; 8], limit: [f32; 8], a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
+        lanes!(i => if x[i] < limit[i] { a[i] } else { b[i] })
+    }
+    #[inline(always)] fn reduce_add(self, v: [f32; 8]) -> f32 {
+        ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
+    }
+    #[inline(always)] fn reduce_max(self, v: [f32; 8]) -> f32 {
+        let mut most = v[0];
+        let mut i = 1;
+        while i < 8 {
+            most = if v[i] > most { v[i] } else { most };
+            i += 1;
+        }
+        most
+    }
+
+    #[inline(always)] fn load_words(self, from: &[u8; 32]) -> [u32; 8] {
+        lanes!(i => u32::from_le_bytes([from[4 * i], from[4 * i + 1], from[4 * i + 2], from[4 * i + 3]]))
+    }
+    #[inline(always)] fn and(self, v: [u32; 8], mask: u32) -> [u32; 8] { lanes!(i => v[i] & mask) }
+    #[inline(always)] fn shl(self, v: [u32; 8], bits: u32) -> [u32; 8] { lanes!(i => v[i] << bits) }
+    #[inline(always)] fn shr(self, v: [u32; 8], bits: u32) -> [u32; 8] { lanes!(i => v[i] >> bits) }
+    #[inline(always)] fn add_words(self, v: [u32; 8], other: u32) -> [u32; 8] { lanes!(i => v[i].wrapping_add(other)) }
+    #[inline(always)] fn to_f32(self, v: [u32; 8]) -> [f32; 8] { lanes!(i => v[i] as i32 as f32) }
+    #[inline(always)] fn from_bits(self, v: [u32; 8]) -> [f32; 8] { lanes!(i => f32::from_bits(v[i])) }
+    #[inline(always)] fn to_bits(self, v: [f32; 8]) -> [u32; 8] { lanes!(i => v[i].to_bits()) }
+    #[inline(always)] fn load_f16(self, from: &[u16; 8]) -> [f32; 8] { lanes!(i => half::f16::from_bits(from[i]).to_f32()) }
+    #[inline(always)] fn load_bf16(self, from: &[u16; 8]) -> [f32; 8] { lanes!(i => f32::from_bits(u32::from(from[i]) << 16)) }
+}

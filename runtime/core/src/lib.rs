@@ -1,0 +1,13 @@
+//! Typed tensors, caches and CPU kernels, and the `Model` trait: what generated code is written against.
+
+pub mod batch;
+pub mod cache;
+pub mod cpu;
+pub mod dtype;
+pub mod layers;
+pub mod linear;
+pub mod model;
+pub mod rope;
+pub mod rows;
+pub mod scale;
+pub mod weights;

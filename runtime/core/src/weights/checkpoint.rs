@@ -1,0 +1,272 @@
+//! `Checkpoint`: the files of one model, mapped into memory, with their headers and config read.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use tenon_formats::index::{self, Index};
+use tenon_formats::{CanonicalConfig, Gguf, StorageFormat, TensorEntry, safetensors};
+
+use super::LoadError;
+
+const CONFIG: &str = "config.json";
+const SINGLE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+
+/// How a checkpoint names and stores its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointKind {
+    /// A directory with config.json and safetensors.
+    Hf,
+    /// One GGUF file.
+    Gguf,
+}
+
+/// The files of one model, mapped and not copied; they must not change while it is open.
+#[derive(Debug)]
+pub struct Checkpoint {
+    /// The GGUF file, or the directory.
+    path: PathBuf,
+    files: Vec<Mmap>,
+    /// Sorted by name.
+    tensors: Vec<TensorEntry>,
+    config: CanonicalConfig,
+    gguf: Option<Gguf>,
+}
+
+impl Checkpoint {
+    /// Opens a directory (config.json with model.safetensors or an index and its shards, or exactly one .gguf) or a .gguf file,
+    /// and reads headers and config. Weights are not touched yet.
+    ///
+    /// # Errors
+    /// When the path is neither, or a file contradicts its format, itself or the others.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        let path = path.as_ref();
+        if fs::metadata(path).map_err(|e| unreadable(path, e))?.is_dir() {
+            return Self::open_dir(path);
+        }
+        if has_extension(path.as_os_str(), "safetensors") {
+            return Err(LoadError::SafetensorsFile { path: path.to_owned() });
+        }
+        Self::open_gguf(path)
+    }
+
+    fn open_dir(dir: &Path) -> Result<Self, LoadError> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir).map_err(|e| unreadable(dir, e))? {
+            names.push(entry.map_err(|e| unreadable(dir, e))?.file_name());
+        }
+        names.sort_unstable();
+        let with = |extension| {
+            let matching = names.iter().filter(|name| has_extension(name, extension));
+            matching.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let has = |name: &str| names.iter().any(|n| n == name);
+        let shards = with("safetensors");
+        if has(INDEX) || !shards.is_empty() {
+            return match (has(CONFIG), has(INDEX), has(SINGLE)) {
+                (false, ..) => Err(LoadError::MissingConfig { dir: dir.to_owned() }),
+                (true, true, _) => Self::open_sharded(dir),
+                (true, false, true) => Self::open_single(dir),
+                (true, false, false) => Err(LoadError::NoIndex { dir: dir.to_owned(), names: shards }),
+            };
+        }
+        match with("gguf").as_slice() {
+            [] => Err(LoadError::NoWeights { dir: dir.to_owned() }),
+            [name] => Self::open_gguf(&dir.join(name)),
+            several => Err(LoadError::SeveralGgufs { dir: dir.to_owned(), names: several.to_vec() }),
+        }
+    }
+
+    fn open_gguf(path: &Path) -> Result<Self, LoadError> {
+        let file = map(path)?;
+        let gguf = Gguf::read(&file)
+            .map_err(|problem| LoadError::Gguf { path: path.to_owned(), problem: Box::new(problem) })?;
+        if let Some(count) = gguf.metadata.get("split.count").and_then(|v| v.as_u64()).filter(|&count| count > 1) {
+            return Err(LoadError::SplitGguf { path: path.to_owned(), count });
+        }
+        let config = CanonicalConfig::from_gguf(&gguf)
+            .map_err(|problem| LoadError::Config { path: path.to_owned(), problem: Box::new(problem) })?;
+        Ok(Self { path: path.to_owned(), files: vec![file], tensors: gguf.tensors.clone(), config, gguf: Some(gguf) })
+    }
+
+    fn open_single(dir: &Path) -> Result<Self, LoadError> {
+        let config = read_config(dir)?;
+        let (file, tensors) = map_safetensors(&dir.join(SINGLE), 0)?;
+        Ok(Self { path: dir.to_owned(), files: vec![file], tensors, config, gguf: None })
+    }
+
+    fn open_sharded(dir: &Path) -> Result<Self, LoadError> {
+        let config = read_config(dir)?;
+        let path = dir.join(INDEX);
+        let index = index::read(&read(&path)?)
+            .map_err(|problem| LoadError::Index { path: path.clone(), problem: Box::new(problem) })?;
+        let mut files = Vec::new();
+        let mut tensors = Vec::new();
+        for (i, shard) in index.shards.iter().enumerate() {
+            let (file, entries) = match map_safetensors(&dir.join(shard), i) {
+                Err(LoadError::NotFound { .. }) => {
+                    let tensors = index.tensors.values().filter(|&&s| s == i).count();
+                    return Err(LoadError::MissingShard { index: path, shard: shard.clone(), tensors });
+                }
+                other => other?,
+            };
+            files.push(file);
+            tensors.extend(entries);
+        }
+        tensors.sort_by(|a, b| a.name.cmp(&b.name));
+        check_index(&path, &index, &tensors)?;
+        Ok(Self { path: dir.to_owned(), files, tensors, config, gguf: None })
+    }
+
+    /// What was opened: the directory, or the GGUF file (also when only its directory was given).
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory, where a tokenizer may stand beside the weights.
+    pub fn dir(&self) -> &Path {
+        match self.kind() {
+            CheckpointKind::Hf => &self.path,
+            CheckpointKind::Gguf => self.path.parent().unwrap_or(Path::new("")),
+        }
+    }
+
+    /// Which of the two kinds this is.
+    pub fn kind(&self) -> CheckpointKind {
+        if self.gguf.is_some() { CheckpointKind::Gguf } else { CheckpointKind::Hf }
+    }
+
+    /// Hyperparameters under canonical names.
+    pub fn config(&self) -> &CanonicalConfig {
+        &self.config
+    }
+
+    /// The GGUF header, whose metadata holds the tokenizer and the chat template.
+    pub fn gguf(&self) -> Option<&Gguf> {
+        self.gguf.as_ref()
+    }
+
+    /// Every tensor, sorted by name.
+    pub fn tensors(&self) -> &[TensorEntry] {
+        &self.tensors
+    }
+
+    /// The tensor with this name.
+    pub fn tensor(&self, name: &str) -> Option<&TensorEntry> {
+        self.position(name).map(|at| &self.tensors[at])
+    }
+
+    /// The bytes of one of [`tensors`](Self::tensors).
+    ///
+    /// # Panics
+    /// For an entry of another checkpoint, where its range is outside this one's files.
+    pub fn data(&self, tensor: &TensorEntry) -> &[u8] {
+        &self.files[tensor.file][tensor.range.start as usize..tensor.range.end as usize]
+    }
+
+    pub(super) fn position(&self, name: &str) -> Option<usize> {
+        self.tensors.binary_search_by(|t| t.name.as_str().cmp(name)).ok()
+    }
+}
+
+/// A tensor that stays in its mapped file and keeps the checkpoint open.
+#[derive(Clone, Debug)]
+pub struct MappedTensor {
+    checkpoint: Arc<Checkpoint>,
+    /// Position in the checkpoint's tensors.
+    at: usize,
+    format: StorageFormat,
+}
+
+impl MappedTensor {
+    /// The tensor with this name, or `None` where there is none or its format is not one that this version reads.
+    pub fn new(checkpoint: &Arc<Checkpoint>, name: &str) -> Option<Self> {
+        let at = checkpoint.position(name)?;
+        let format = checkpoint.tensors[at].format.known()?;
+        Some(Self { checkpoint: Arc::clone(checkpoint), at, format })
+    }
+
+    /// Its name in the checkpoint.
+    pub fn name(&self) -> &str {
+        &self.entry().name
+    }
+
+    /// Row-major, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.entry().shape
+    }
+
+    /// How its elements are stored.
+    pub fn format(&self) -> StorageFormat {
+        self.format
+    }
+
+    /// Its bytes, as they stand in the file.
+    pub fn bytes(&self) -> &[u8] {
+        self.checkpoint.data(self.entry())
+    }
+
+    fn entry(&self) -> &TensorEntry {
+        &self.checkpoint.tensors[self.at]
+    }
+}
+
+/// Checks that each tensor is in the shard that the index names, and nowhere else.
+fn check_index(path: &Path, index: &Index, tensors: &[TensorEntry]) -> Result<(), LoadError> {
+    let disagree = |tensor: &str, problem| {
+        Err(LoadError::IndexDisagrees { index: path.to_owned(), tensor: tensor.to_owned(), problem })
+    };
+    for tensor in tensors {
+        let found = &index.shards[tensor.file];
+        match index.tensors.get(&tensor.name) {
+            None => return disagree(&tensor.name, format!("is in {found} and not in the index")),
+            Some(&shard) if shard != tensor.file => {
+                return disagree(&tensor.name, format!("belongs into {} and is in {found}", index.shards[shard]));
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, &shard) in &index.tensors {
+        if tensors.binary_search_by(|t| t.name.cmp(name)).is_err() {
+            return disagree(name, format!("belongs into {} and is not there", index.shards[shard]));
+        }
+    }
+    Ok(())
+}
+
+fn read_config(dir: &Path) -> Result<CanonicalConfig, LoadError> {
+    let path = dir.join(CONFIG);
+    let text = read(&path)?;
+    CanonicalConfig::from_hf_text(&text).map_err(|problem| LoadError::Config { path, problem: Box::new(problem) })
+}
+
+fn map_safetensors(path: &Path, file: usize) -> Result<(Mmap, Vec<TensorEntry>), LoadError> {
+    let bytes = map(path)?;
+    let tensors = safetensors::read(&bytes, file)
+        .map_err(|problem| LoadError::Safetensors { path: path.to_owned(), problem: Box::new(problem) })?;
+    Ok((bytes, tensors))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
+    fs::read(path).map_err(|e| unreadable(path, e))
+}
+
+fn map(path: &Path) -> Result<Mmap, LoadError> {
+    let file = File::open(path).map_err(|e| unreadable(path, e))?;
+    // SAFETY: the map is read-only, and its bytes are only ever read as numbers or checked text, so no invariant of ours rests
+    // on them. That no other process changes or truncates the file meanwhile is the documented condition of `Checkpoint`.
+    unsafe { Mmap::map(&file) }.map_err(|e| unreadable(path, e))
+}
+
+fn unreadable(path: &Path, problem: std::io::Error) -> LoadError {
+    let path = path.to_owned();
+    if problem.kind() == ErrorKind::NotFound { LoadError::NotFound { path } } else { LoadError::Io { path, problem } }
+}
+
+fn has_extension(name: &OsStr, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
+}

@@ -1,0 +1,106 @@
+//! `Loader`: packs the tensors of a checkpoint that fits.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tenon_formats::expect::ConfigContract;
+
+use super::compare::{compare, compare_one, in_layer};
+use super::spec::{BiasSpec, EmbeddingSpec, LinearSpec, Need, NormSpec, TensorCheck};
+use super::{Checkpoint, LoadError, MappedTensor};
+use crate::cpu::Cpu;
+use crate::linear::{Bias, Embedding, Linear, Norm, PackError};
+
+/// Loads weights for the CPU out of a checkpoint that was compared with the plan.
+pub struct Loader<'a> {
+    checkpoint: &'a Arc<Checkpoint>,
+    cpu: &'a Cpu,
+}
+
+impl<'a> Loader<'a> {
+    /// Compares every tensor and every config key with the plan; nothing is loaded before all of it fits.
+    ///
+    /// # Errors
+    /// [`LoadError::Mismatch`] with all differences.
+    pub fn new(
+        checkpoint: &'a Arc<Checkpoint>,
+        cpu: &'a Cpu,
+        tensors: &[TensorCheck],
+        config: &ConfigContract,
+    ) -> Result<Self, LoadError> {
+        compare(checkpoint, tensors, config)?;
+        Ok(Self { checkpoint, cpu })
+    }
+
+    /// Calls `load` with the number of each layer, in order.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub fn layers<T, const N: usize>(
+        &self,
+        layers: &[usize; N],
+        load: fn(&Self, usize) -> Result<T, LoadError>,
+    ) -> Result<Box<[T; N]>, LoadError> {
+        let loaded = layers.iter().map(|&layer| load(self, layer)).collect::<Result<Vec<T>, _>>()?;
+        Ok(loaded.try_into().unwrap_or_else(|_| unreachable!("one value per layer was collected")))
+    }
+
+    /// The weight of a linear layer, repacked. A name without `{layer}` is the same tensor for every `layer`.
+    ///
+    /// # Errors
+    /// When the tensor is not what the spec says, which [`Loader::new`] excludes for a plan that lists it.
+    pub fn linear<const OUT: usize, const IN: usize>(
+        &self,
+        spec: &LinearSpec<OUT, IN>,
+        layer: usize,
+    ) -> Result<Linear<OUT, IN>, LoadError> {
+        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
+        Linear::pack(self.cpu, tensor.format(), tensor.bytes(), spec.order).map_err(|e| unpackable(&tensor, e))
+    }
+
+    /// The weight of a norm. A name without `{layer}` is the same tensor for every `layer`.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn norm<const D: usize>(&self, spec: &NormSpec<D>, layer: usize) -> Result<Norm<D>, LoadError> {
+        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
+        Norm::decode(tensor.format(), tensor.bytes()).map_err(|e| unpackable(&tensor, e))
+    }
+
+    /// The bias of a linear layer. A name without `{layer}` is the same tensor for every `layer`.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn bias<const D: usize>(&self, spec: &BiasSpec<D>, layer: usize) -> Result<Bias<D>, LoadError> {
+        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
+        Bias::decode(tensor.format(), tensor.bytes(), spec.order).map_err(|e| unpackable(&tensor, e))
+    }
+
+    /// The token embedding, which stays mapped.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn embedding<const VOCAB: usize, const HIDDEN: usize>(
+        &self,
+        spec: &EmbeddingSpec<VOCAB, HIDDEN>,
+    ) -> Result<Embedding<VOCAB, HIDDEN>, LoadError> {
+        let tensor = self.find(spec.name.to_owned(), spec.need())?;
+        Embedding::new(tensor.clone()).map_err(|e| unpackable(&tensor, e))
+    }
+
+    /// A tensor by name. It is compared again, because a table may not list what a plan loads.
+    fn find(&self, name: String, need: Need) -> Result<MappedTensor, LoadError> {
+        compare_one(self.checkpoint, &name, &need)?;
+        Ok(MappedTensor::new(self.checkpoint, &name).expect("a tensor that fits is there in a known format"))
+    }
+}
+
+impl fmt::Debug for Loader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loader").field("checkpoint", &self.checkpoint.path()).finish_non_exhaustive()
+    }
+}
+
+fn unpackable(tensor: &MappedTensor, problem: PackError) -> LoadError {
+    LoadError::Pack { tensor: tensor.name().to_owned(), problem }
+}

@@ -1,0 +1,22 @@
+//! Checkpoints: mapped files, what a plan needs of them, and loading only what fits.
+//!
+//! [`Checkpoint::open`] reads headers and config, [`Loader::new`] compares all of it with the generated tables and refuses with
+//! every difference at once, and only then are weights packed.
+
+mod checkpoint;
+mod compare;
+mod error;
+mod loader;
+mod spec;
+
+pub use tenon_formats::expect::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+pub use tenon_formats::{CanonicalConfig, Gguf, StorageFormat, TensorEntry, TensorFormat};
+
+pub use self::checkpoint::{Checkpoint, CheckpointKind, MappedTensor};
+pub use self::error::LoadError;
+pub use self::loader::Loader;
+pub use self::spec::{BiasSpec, EmbeddingSpec, LinearSpec, NormSpec, TensorCheck};
+pub use crate::linear::RowOrder;
+
+#[cfg(test)]
+mod tests;

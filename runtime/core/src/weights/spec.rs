@@ -1,0 +1,160 @@
+//! What generated code says about the tensors that it needs, as constants.
+
+use tenon_formats::StorageFormat;
+
+use crate::linear::RowOrder;
+
+/// One entry of a plan's tensor table: which names there must be, and what they must be.
+#[derive(Clone, Copy, Debug)]
+pub struct TensorCheck {
+    pub(super) name: &'static str,
+    /// The layers that `{layer}` in the name stands for; without them the tensor stands once.
+    pub(super) layers: Option<&'static [usize]>,
+    pub(super) need: Need,
+}
+
+/// What a tensor must be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Need {
+    /// `[out, in]` in one of these formats.
+    Matrix { shape: [usize; 2], accept: &'static [StorageFormat] },
+    /// `[len]` in one of these formats, where its elements are not quantised.
+    Vector { len: [usize; 1], accept: &'static [StorageFormat] },
+    /// Not read; it may be there or not.
+    Nothing,
+}
+
+impl Need {
+    pub(super) fn shape(&self) -> &[usize] {
+        match self {
+            Self::Matrix { shape, .. } => shape,
+            Self::Vector { len, .. } => len,
+            Self::Nothing => &[],
+        }
+    }
+
+    /// The accepted formats. Norms and biases are not quantised, whatever the matrices may be.
+    pub(super) fn accepted(&self) -> Vec<StorageFormat> {
+        match self {
+            Self::Matrix { accept, .. } => accept.to_vec(),
+            Self::Vector { accept, .. } => accept.iter().copied().filter(|f| f.block_len() == 1).collect(),
+            Self::Nothing => Vec::new(),
+        }
+    }
+}
+
+impl TensorCheck {
+    /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number.
+    /// `reason` is for the reader of the generated code.
+    pub const fn ignored(name: &'static str, reason: &'static str) -> Self {
+        assert!(!reason.is_empty(), "an ignored tensor needs a reason");
+        Self { name, layers: None, need: Need::Nothing }
+    }
+}
+
+/// The weight of a linear layer, `[OUT, IN]`. `{layer}` in the name stands for the layer's number.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearSpec<const OUT: usize, const IN: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+    pub(super) order: RowOrder,
+}
+
+/// The token embedding, `[VOCAB, HIDDEN]`.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddingSpec<const VOCAB: usize, const HIDDEN: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
+/// The weight of a norm, `[D]`. Of the accepted formats, those that are not quantised.
+#[derive(Clone, Copy, Debug)]
+pub struct NormSpec<const D: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
+/// The bias of a linear layer, `[D]`. Of the accepted formats, those that are not quantised.
+#[derive(Clone, Copy, Debug)]
+pub struct BiasSpec<const D: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+    pub(super) order: RowOrder,
+}
+
+impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
+    /// A weight stored row by row.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept, order: RowOrder::Stored }
+    }
+
+    /// The same with rows that the file has in another order.
+    pub const fn rows(self, order: RowOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Matrix { shape: [OUT, IN], accept: self.accept }
+    }
+}
+
+impl<const VOCAB: usize, const HIDDEN: usize> EmbeddingSpec<VOCAB, HIDDEN> {
+    /// An embedding of one row per token id.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Matrix { shape: [VOCAB, HIDDEN], accept: self.accept }
+    }
+}
+
+impl<const D: usize> NormSpec<D> {
+    /// A norm's weight.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Vector { len: [D], accept: self.accept }
+    }
+}
+
+impl<const D: usize> BiasSpec<D> {
+    /// A bias.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept, order: RowOrder::Stored }
+    }
+
+    /// The same with elements that the file has in the order of permuted rows.
+    pub const fn rows(self, order: RowOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Vector { len: [D], accept: self.accept }
+    }
+}
+
+/// The table entries of a spec.
+macro_rules! checks {
+    ($(impl<$(const $dim:ident),+> $spec:ident;)+) => {$(
+        impl<$(const $dim: usize),+> $spec<$($dim),+> {
+            /// The table entry of a tensor that stands once.
+            pub const fn once(&self) -> TensorCheck {
+                TensorCheck { name: self.name, layers: None, need: self.need() }
+            }
+
+            /// The table entry of a tensor that stands once in each of these layers.
+            pub const fn per_layer(&self, layers: &'static [usize]) -> TensorCheck {
+                TensorCheck { name: self.name, layers: Some(layers), need: self.need() }
+            }
+        }
+    )+};
+}
+checks! {
+    impl<const OUT, const IN> LinearSpec;
+    impl<const VOCAB, const HIDDEN> EmbeddingSpec;
+    impl<const D> NormSpec;
+    impl<const D> BiasSpec;
+}

@@ -1,0 +1,399 @@
+//! The scheduler: which sequence computes which tokens in which step. It knows ids only; text is the caller's.
+
+mod sequence;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tenon_core::batch::{Batch, BatchError, BatchLimits, PageId, StateSlot, WantLogits};
+use tenon_core::model::{Logits, Model, StepError};
+
+use crate::free_list::FreeList;
+use crate::sampling::{LogitsError, Sampler, SamplingError, SamplingParams};
+
+use sequence::Sequence;
+
+/// How an engine schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineConfig {
+    /// Prompts are computed in chunks that end at multiples of this many tokens.
+    pub chunk: usize,
+    /// Most sequences that compute at the same time; others wait.
+    pub max_sequences: usize,
+}
+
+/// One sequence to generate.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The prompt's token ids, at least one.
+    pub prompt: Vec<u32>,
+    /// How tokens are chosen.
+    pub sampling: SamplingParams,
+    /// Most tokens to generate, at least 1; `None` is up to the end of the context.
+    pub max_tokens: Option<usize>,
+    /// Tokens that end the generation; they are not part of the answer.
+    pub end_ids: Arc<[u32]>,
+}
+
+/// One sequence of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SequenceId(u64);
+
+/// Something that a step brought about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// For which sequence.
+    pub sequence: SequenceId,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What a step brought about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventKind {
+    /// Part of the prompt was computed.
+    Prompt {
+        /// Tokens of the prompt that are in the cache.
+        done: usize,
+        /// Tokens of the prompt.
+        total: usize,
+    },
+    /// The next token of the answer.
+    Token(u32),
+    /// The sequence is done, and its pages are free.
+    Finished(FinishReason, Usage),
+    /// No token could be chosen; the sequence has ended, and its pages are free.
+    Failed(LogitsError),
+}
+
+/// Why a generation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The model produced this end token.
+    End(u32),
+    /// As many tokens as the request allows.
+    MaxTokens,
+    /// The context is full.
+    Context,
+    /// The caller ended it.
+    Cancelled,
+}
+
+impl FinishReason {
+    /// In words, for statistics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::End(_) => "end of turn",
+            Self::MaxTokens => "max-tokens reached",
+            Self::Context => "context full",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Tokens of one sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Tokens that the model chose, the end token included.
+    pub completion_tokens: usize,
+}
+
+/// Why a model cannot be driven with a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A setting is zero.
+    #[error("{name} must be at least 1")]
+    Zero {
+        /// The setting.
+        name: &'static str,
+    },
+    /// A chunk beside every other sequence's token would not fit into a step, so that prompts could starve.
+    #[error(
+        "a chunk of {chunk} beside {others} other sequences needs steps of {needed} tokens, and the model was loaded for \
+         {max_tokens}"
+    )]
+    Step {
+        /// Tokens of a chunk.
+        chunk: usize,
+        /// Sequences beside the one with the chunk.
+        others: usize,
+        /// Tokens that a step needs.
+        needed: usize,
+        /// Tokens that a step may have.
+        max_tokens: usize,
+    },
+    /// Fewer rows of logits than sequences.
+    #[error("{max_sequences} sequences need as many rows of logits, and the model was loaded for {max_logit_rows}")]
+    LogitRows {
+        /// Sequences.
+        max_sequences: usize,
+        /// Rows.
+        max_logit_rows: usize,
+    },
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum SubmitError {
+    /// There is nothing to continue.
+    #[error("the prompt has no tokens")]
+    EmptyPrompt,
+    /// Nothing is asked for.
+    #[error("max_tokens is 0, and must be at least 1")]
+    NoTokens,
+    /// The prompt leaves no room for an answer.
+    #[error("the prompt has {prompt} tokens, and the context of {context} must hold it and at least one more")]
+    PromptTooLong {
+        /// Tokens of the prompt.
+        prompt: usize,
+        /// Tokens that the context holds.
+        context: usize,
+    },
+    /// Prompt and answer together are too long.
+    #[error("the prompt has {prompt} tokens and max_tokens is {max_tokens}, together {}, and the context holds {context}", prompt + max_tokens)]
+    TooLong {
+        /// Tokens of the prompt.
+        prompt: usize,
+        /// Tokens of the answer.
+        max_tokens: usize,
+        /// Tokens that the context holds.
+        context: usize,
+    },
+    /// A token id that the model does not have.
+    #[error("token id {token} of the prompt is outside the model's vocabulary of {vocab_size}")]
+    Token {
+        /// The id.
+        token: u32,
+        /// The vocabulary.
+        vocab_size: usize,
+    },
+    /// A sampling parameter is out of range.
+    #[error(transparent)]
+    Sampling(#[from] SamplingError),
+}
+
+/// Why a step failed; a bug of the engine or of the model, not of a request.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The scheduler built a batch that is not valid.
+    #[error("the scheduler built an invalid batch: {0}")]
+    Batch(#[from] BatchError),
+    /// The model refused the batch.
+    #[error(transparent)]
+    Step(#[from] StepError),
+}
+
+/// Owns a model and generates any number of sequences with it.
+pub struct Engine {
+    model: Box<dyn Model>,
+    limits: BatchLimits,
+    config: EngineConfig,
+    batch: Batch,
+    logits: Logits,
+    pages: FreeList,
+    slots: FreeList,
+    /// In the order of arrival, which is the order of service.
+    running: Vec<Sequence>,
+    waiting: VecDeque<Sequence>,
+    next_id: u64,
+    /// Sequences of the current batch, as an index into `running`, and how many of its tokens are
+    /// cached after the step.
+    scheduled: Vec<(usize, usize)>,
+}
+
+impl Engine {
+    /// An engine without sequences.
+    pub fn new(model: Box<dyn Model>, config: EngineConfig) -> Result<Self, ConfigError> {
+        let limits = model.limits();
+        let EngineConfig { chunk, max_sequences } = config;
+        for (name, value) in [("chunk", chunk), ("max_sequences", max_sequences)] {
+            if value == 0 {
+                return Err(ConfigError::Zero { name });
+            }
+        }
+        let others = max_sequences - 1;
+        let needed = chunk.saturating_add(others);
+        if needed > limits.max_tokens {
+            return Err(ConfigError::Step { chunk, others, needed, max_tokens: limits.max_tokens });
+        }
+        if max_sequences > limits.max_logit_rows {
+            return Err(ConfigError::LogitRows { max_sequences, max_logit_rows: limits.max_logit_rows });
+        }
+        Ok(Self {
+            limits,
+            config,
+            batch: Batch::new(limits),
+            logits: Logits::new(model.info(), max_sequences),
+            pages: FreeList::new(limits.pages),
+            slots: FreeList::new(limits.state_slots),
+            running: Vec::new(),
+            waiting: VecDeque::new(),
+            next_id: 0,
+            scheduled: Vec::new(),
+            model,
+        })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &dyn Model {
+        &*self.model
+    }
+
+    /// Most tokens of one sequence, prompt and answer together.
+    pub fn context(&self) -> usize {
+        self.limits.max_positions.min(self.limits.pages * self.limits.page_size)
+    }
+
+    /// True when no sequence computes or waits.
+    pub fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Adds a sequence, to be computed by the following steps.
+    ///
+    /// Nothing is cut: what does not fit into the context is refused.
+    pub fn submit(&mut self, request: Request) -> Result<SequenceId, SubmitError> {
+        let (prompt, context) = (request.prompt.len(), self.context());
+        if prompt == 0 {
+            return Err(SubmitError::EmptyPrompt);
+        }
+        if prompt >= context {
+            return Err(SubmitError::PromptTooLong { prompt, context });
+        }
+        match request.max_tokens {
+            Some(0) => return Err(SubmitError::NoTokens),
+            Some(max_tokens) if max_tokens > context - prompt => {
+                return Err(SubmitError::TooLong { prompt, max_tokens, context });
+            }
+            _ => {}
+        }
+        let vocab_size = self.limits.vocab_size;
+        if let Some(&token) = request.prompt.iter().find(|&&t| t as usize >= vocab_size) {
+            return Err(SubmitError::Token { token, vocab_size });
+        }
+        let sampler = Sampler::new(request.sampling)?;
+        let id = SequenceId(self.next_id);
+        self.next_id += 1;
+        self.waiting.push_back(Sequence::new(id, request, sampler, context));
+        Ok(id)
+    }
+
+    /// Ends a sequence and frees its pages. `None` if it has ended already.
+    pub fn cancel(&mut self, id: SequenceId) -> Option<Usage> {
+        if let Some(at) = self.waiting.iter().position(|s| s.id == id) {
+            return self.waiting.remove(at).map(|s| s.usage());
+        }
+        let at = self.running.iter().position(|s| s.id == id)?;
+        Some(self.retire(at).usage())
+    }
+
+    /// Runs one step and appends what came of it to `events`; without sequences it does nothing.
+    ///
+    /// A step holds the next token of every answer, and as many chunks of prompts as fit beside them.
+    pub fn step(&mut self, events: &mut Vec<Event>) -> Result<(), EngineError> {
+        self.admit();
+        self.schedule()?;
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.model.step(&self.batch, &mut self.logits)?;
+
+        let mut row = 0;
+        let mut ended = Vec::new();
+        for &(index, end) in &self.scheduled {
+            let sequence = &mut self.running[index];
+            let id = sequence.id;
+            let mut tell = |kind| events.push(Event { sequence: id, kind });
+            if let Some((done, total)) = sequence.computed(end) {
+                tell(EventKind::Prompt { done, total });
+            }
+            if !sequence.wants_token() {
+                continue;
+            }
+            match sequence.choose(self.logits.row(row)) {
+                Ok((token, reason)) => {
+                    if let Some(token) = token {
+                        tell(EventKind::Token(token));
+                    }
+                    if let Some(reason) = reason {
+                        tell(EventKind::Finished(reason, sequence.usage()));
+                        ended.push(index);
+                    }
+                }
+                Err(error) => {
+                    tell(EventKind::Failed(error));
+                    ended.push(index);
+                }
+            }
+            row += 1;
+        }
+        ended.sort_unstable();
+        for index in ended.into_iter().rev() {
+            self.retire(index);
+        }
+        Ok(())
+    }
+
+    /// Starts waiting sequences while there is room. Each gets all pages that it may ever need, so that none has to stop midway.
+    fn admit(&mut self) {
+        while self.running.len() < self.config.max_sequences
+            && let Some(next) = self.waiting.front()
+        {
+            let pages = next.max_cached().div_ceil(self.limits.page_size);
+            let needs_slot = self.slots.size() > 0;
+            if pages > self.pages.free() || (needs_slot && self.slots.free() == 0) {
+                return;
+            }
+            let Some(mut sequence) = self.waiting.pop_front() else { return };
+            sequence.pages = self.pages.take(pages).into_iter().flatten().map(PageId).collect();
+            sequence.slot = needs_slot.then(|| self.slots.take(1)).flatten().and_then(|ids| ids.first().copied()).map(StateSlot);
+            self.running.push(sequence);
+        }
+    }
+
+    /// Fills the batch: answers first, so that a long prompt delays nobody for more than a chunk.
+    fn schedule(&mut self) -> Result<(), BatchError> {
+        self.batch.clear();
+        self.scheduled.clear();
+        for answers in [true, false] {
+            for (index, sequence) in self.running.iter().enumerate() {
+                if sequence.is_answering() != answers {
+                    continue;
+                }
+                let end = sequence.next_end(self.config.chunk);
+                let tokens = &sequence.tokens[sequence.cached..end];
+                if self.batch.tokens() + tokens.len() > self.limits.max_tokens {
+                    continue;
+                }
+                let want = if end == sequence.tokens.len() { WantLogits::Last } else { WantLogits::None };
+                let pages = &sequence.pages[..end.div_ceil(self.limits.page_size)];
+                self.batch.push(tokens, sequence.cached, pages, sequence.slot, want)?;
+                self.scheduled.push((index, end));
+            }
+        }
+        Ok(())
+    }
+
+    fn retire(&mut self, index: usize) -> Sequence {
+        let sequence = self.running.remove(index);
+        self.pages.give_back(sequence.pages.iter().map(|p| p.0));
+        self.slots.give_back(sequence.slot.map(|s| s.0));
+        sequence
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("model", &self.model.info().name)
+            .field("config", &self.config)
+            .field("running", &self.running.len())
+            .field("waiting", &self.waiting.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! A model for tests: it checks what the engine feeds it and answers from a script.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use tenon_core::batch::{Batch, BatchLimits, PageId};
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{ChatTemplate, Logits, Memory, Model, ModelInfo, SamplingDefaults, StepError};
+use tenon_core::rows::Rows;
+
+pub(crate) const VOCAB: usize = 300;
+
+static INFO: ModelInfo = ModelInfo {
+    name: "fake",
+    source: "nowhere",
+    vocab_size: VOCAB,
+    max_position_embeddings: 64,
+    kv_cache_dtypes: &[KvDtypeName::F32],
+    pull: &[],
+    chat_template: ChatTemplate::None,
+    sampling: SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 },
+};
+
+/// Limits with which chunks, pages and steps all matter.
+pub(crate) fn fake_limits() -> BatchLimits {
+    BatchLimits {
+        vocab_size: VOCAB,
+        max_positions: 64,
+        page_size: 16,
+        pages: 8,
+        state_slots: 0,
+        max_tokens: 8,
+        max_logit_rows: 4,
+    }
+}
+
+/// One step, as `(start, tokens)` of each sequence.
+pub(crate) type Spans = Vec<(usize, Vec<u32>)>;
+
+/// Remembers tokens per page like a cache, so that a wrong page table or a skipped token shows.
+pub(crate) struct Fake {
+    limits: BatchLimits,
+    cache: HashMap<(PageId, usize), u32>,
+    answer: Box<dyn Fn(&[u32]) -> Rows<f32, VOCAB> + Send>,
+    steps: Arc<Mutex<Vec<Spans>>>,
+}
+
+impl Fake {
+    /// Logits are a function of the whole sequence, read back from the cache.
+    pub(crate) fn new(limits: BatchLimits, answer: impl Fn(&[u32]) -> Rows<f32, VOCAB> + Send + 'static) -> Self {
+        Self { limits, cache: HashMap::new(), answer: Box::new(answer), steps: Arc::default() }
+    }
+
+    /// Every sequence is answered by these tokens, after the prompt that it starts with; the first token is 0-based by the
+    /// number of steps that wanted logits.
+    pub(crate) fn scripted(script: &[u32], limits: BatchLimits) -> Self {
+        let script = script.to_vec();
+        let seen: Mutex<Option<usize>> = Mutex::new(None);
+        Self::new(limits, move |tokens| {
+            let mut start = seen.lock().unwrap();
+            let prompt = match *start {
+                Some(prompt) if tokens.len() > prompt => prompt,
+                _ => *start.insert(tokens.len()),
+            };
+            one_hot(script[tokens.len() - prompt])
+        })
+    }
+
+    /// What the engine fed, step by step.
+    pub(crate) fn steps(&self) -> Arc<Mutex<Vec<Spans>>> {
+        Arc::clone(&self.steps)
+    }
+}
+
+/// Logits that are largest at `token`.
+pub(crate) fn one_hot(token: u32) -> Rows<f32, VOCAB> {
+    let mut row = Rows::with_capacity(1);
+    row.set_rows(1);
+    row.row_mut(0)[token as usize] = 5.0;
+    row
+}
+
+impl Model for Fake {
+    fn info(&self) -> &'static ModelInfo {
+        &INFO
+    }
+
+    fn limits(&self) -> BatchLimits {
+        self.limits
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
+        let size = self.limits.page_size;
+        let mut out = Rows::<f32, VOCAB>::with_capacity(batch.logit_rows().len().max(1));
+        out.set_rows(batch.logit_rows().len());
+        let (mut spans, mut row) = (Vec::new(), 0);
+        for sequence in batch.sequences() {
+            let pages = batch.pages(sequence);
+            for (i, &token) in batch.token_ids()[sequence.tokens.clone()].iter().enumerate() {
+                let position = sequence.start + i;
+                self.cache.insert((pages[position / size], position % size), token);
+            }
+            spans.push((sequence.start, batch.token_ids()[sequence.tokens.clone()].to_vec()));
+            if batch.logit_rows().get(row) == Some(&(sequence.tokens.end - 1)) {
+                let tokens: Vec<u32> = (0..sequence.context()).map(|p| self.cache[&(pages[p / size], p % size)]).collect();
+                out.row_mut(row).copy_from_slice((self.answer)(&tokens).row(0));
+                row += 1;
+            }
+        }
+        self.steps.lock().unwrap().push(spans);
+        logits.write(&out);
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! The date that `strftime_now` gives to templates.
+
+use minijinja::{Error, ErrorKind};
+
+/// Where templates take the time from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The system's, in UTC: a prompt does not depend on where the server stands.
+    System,
+    /// Always this time, in seconds since 1970-01-01T00:00:00Z.
+    Fixed(u64),
+}
+
+const MONTHS: [&str; 12] = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+];
+const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
+
+impl Clock {
+    fn seconds(self) -> u64 {
+        match self {
+            Self::Fixed(seconds) => seconds,
+            Self::System => std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(0, |elapsed| elapsed.as_secs()),
+        }
+    }
+
+    /// Python's `strftime`, for the directives that name parts of a date and time.
+    pub(super) fn format(self, format: &str) -> Result<String, Error> {
+        let seconds = self.seconds();
+        let (days, time) = (seconds / 86_400, seconds % 86_400);
+        let (year, month, day) = civil(days);
+        let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
+        let month_name = MONTHS[month as usize - 1];
+        let day_name = DAYS[(days % 7) as usize];
+        let mut out = String::new();
+        let mut chars = format.chars();
+        while let Some(c) = chars.next() {
+            if c != '%' {
+                out.push(c);
+                continue;
+            }
+            let mut directive = chars.next();
+            let padded = directive != Some('-');
+            if !padded {
+                directive = chars.next();
+            }
+            let number = |value: u64, width: usize| match padded {
+                true => format!("{value:0width$}"),
+                false => value.to_string(),
+            };
+            out += &match directive {
+                Some('Y') => year.to_string(),
+                Some('y') => number(year % 100, 2),
+                Some('m') => number(month, 2),
+                Some('B') => month_name.to_owned(),
+                Some('b' | 'h') => month_name[..3].to_owned(),
+                Some('d') => number(day, 2),
+                Some('e') => format!("{day:2}"),
+                Some('j') => number(1 + days - days_from_civil(year, 1, 1), 3),
+                Some('A') => day_name.to_owned(),
+                Some('a') => day_name[..3].to_owned(),
+                Some('H') => number(hour, 2),
+                Some('I') => number((hour + 11) % 12 + 1, 2),
+                Some('M') => number(minute, 2),
+                Some('S') => number(second, 2),
+                Some('p') => if hour < 12 { "AM" } else { "PM" }.to_owned(),
+                Some('F') => format!("{year}-{month:02}-{day:02}"),
+                Some('T') => format!("{hour:02}:{minute:02}:{second:02}"),
+                Some('Z') => "UTC".to_owned(),
+                Some('z') => "+0000".to_owned(),
+                Some('%') => "%".to_owned(),
+                other => {
+                    let what = format!("strftime_now does not know `%{}`", other.map_or(String::new(), String::from));
+                    return Err(Error::new(ErrorKind::InvalidOperation, what));
+                }
+            };
+        }
+        Ok(out)
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01 (Hinnant: chrono-compatible low-level date algorithms).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let z = days + 719_468;
+    let (era, doe) = (z / 146_097, z % 146_097);
+    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    (yoe + era * 400 + u64::from(month <= 2), month, doy - (153 * mp + 2) / 5 + 1)
+}
+
+/// The inverse of [`civil`].
+fn days_from_civil(year: u64, month: u64, day: u64) -> u64 {
+    let y = year - u64::from(month <= 2);
+    let (era, yoe) = (y / 400, y % 400);
+    let mp = if month > 2 { month - 3 } else { month + 9 };
+    let doe = yoe * 365 + yoe / 4 - yoe / 100 + (153 * mp + 2) / 5 + day - 1;
+    era * 146_097 + doe - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_like_python() {
+        // 2026-07-04 was a Saturday.
+        let noon = Clock::Fixed(1_783_166_400);
+        let text = noon.format("%Y-%m-%d %H:%M:%S|%d %b %Y|%A, %B %-d|%a %e %I %p %j %y %%").unwrap();
+        assert_eq!(text, "2026-07-04 12:00:00|04 Jul 2026|Saturday, July 4|Sat  4 12 PM 185 26 %");
+        assert_eq!(Clock::Fixed(0).format("%F %T %a %I%p").unwrap(), "1970-01-01 00:00:00 Thu 12AM");
+        assert_eq!(Clock::Fixed(951_782_400).format("%d %B %Y").unwrap(), "29 February 2000");
+        let unknown = noon.format("%Q").unwrap_err();
+        assert!(unknown.to_string().contains("strftime_now does not know `%Q`"));
+        assert!(noon.format("%").is_err());
+    }
+
+    #[test]
+    fn every_day_of_two_centuries_is_the_day_after_the_last() {
+        let mut last = civil(0);
+        for day in 1..73_000 {
+            let (y, m, d) = civil(day);
+            assert_eq!(days_from_civil(y, m, d), day);
+            let follows = (y, m, d) == (last.0, last.1, last.2 + 1)
+                || (y, m, d) == (last.0, last.1 + 1, 1)
+                || (y, m, d) == (last.0 + 1, 1, 1);
+            assert!(follows, "{last:?} then {:?}", (y, m, d));
+            last = (y, m, d);
+        }
+    }
+}

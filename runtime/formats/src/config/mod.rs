@@ -1,0 +1,209 @@
+//! `CanonicalConfig`: one model's hyperparameters under Hugging Face's flat names, wherever a checkpoint states them.
+
+mod defaults;
+mod gguf;
+mod hf;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::expect::Expected;
+use crate::json::JsonError;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Stated in the file: the key's path there (`rope_parameters.rope_theta`, `llama.rope.freq_base`).
+    Stated(String),
+    /// Not stated: what the architecture of this `model_type` takes then.
+    Default(String),
+    /// Not stated, and follows from what is: in words.
+    Derived(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stated(path) => f.write_str(path),
+            Self::Default(model_type) => write!(f, "default of {model_type}"),
+            Self::Derived(how) => f.write_str(how),
+        }
+    }
+}
+
+/// A value and where it comes from. The value is never null: null means not given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigValue {
+    /// The value.
+    pub value: Value,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Why a config cannot be understood.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Not JSON, or a key stands twice.
+    #[error("{0}")]
+    Json(#[from] JsonError),
+    /// Not an object where one belongs.
+    #[error("{path} is {found}, and it must be an object")]
+    NotAnObject {
+        /// Path of the value.
+        path: String,
+        /// The value.
+        found: String,
+    },
+    /// The key that says what the model is.
+    #[error("`{key}` is missing or no text, and nothing else says which architecture this is")]
+    NoModelType {
+        /// `model_type` or `general.architecture`.
+        key: &'static str,
+    },
+    /// Two spellings of one setting that disagree.
+    #[error("`{first}` is {first_value} and `{second}` is {second_value}, and the two are one setting: remove one of them")]
+    Conflict {
+        /// One path.
+        first: String,
+        /// Its value.
+        first_value: String,
+        /// The other path.
+        second: String,
+        /// Its value.
+        second_value: String,
+    },
+}
+
+/// A model's hyperparameters under canonical names, which are Hugging Face's flat ones.
+///
+/// Keys without a canonical name stay under their own path, so that a comparison sees everything that the file says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CanonicalConfig {
+    keys: BTreeMap<String, ConfigValue>,
+}
+
+impl CanonicalConfig {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&ConfigValue> {
+        self.keys.get(key)
+    }
+
+    /// Every key, sorted.
+    pub fn keys(&self) -> impl Iterator<Item = (&str, &ConfigValue)> {
+        self.keys.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// `model_type` of config.json, of its text part where it has one; `general.architecture` of a GGUF.
+    pub fn model_type(&self) -> &str {
+        self.text("model_type").expect("both readers refuse a config without one")
+    }
+
+    /// An integer that is not negative.
+    pub fn int(&self, key: &str) -> Option<u64> {
+        as_int(&self.get(key)?.value)
+    }
+
+    /// A number.
+    pub fn float(&self, key: &str) -> Option<f64> {
+        self.get(key)?.value.as_f64()
+    }
+
+    /// A text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.get(key)?.value.as_str()
+    }
+
+    /// A bool.
+    pub fn bool(&self, key: &str) -> Option<bool> {
+        self.get(key)?.value.as_bool()
+    }
+
+    /// Token ids of a key that may be one id or a list of them (`eos_token_id`).
+    pub fn token_ids(&self, key: &str) -> Option<Vec<u32>> {
+        let id = |value: &Value| as_int(value)?.try_into().ok();
+        match &self.get(key)?.value {
+            Value::Array(ids) => ids.iter().map(id).collect(),
+            one => Some(vec![id(one)?]),
+        }
+    }
+
+    /// Head dimensions that follow from other keys, in both formats.
+    fn derive_heads(&mut self) {
+        let Some(heads) = self.int("num_attention_heads") else { return };
+        self.fill("num_key_value_heads", heads, "num_attention_heads");
+        if let Some(hidden) = self.int("hidden_size")
+            && heads > 0
+            && hidden.is_multiple_of(heads)
+        {
+            self.fill("head_dim", hidden / heads, "hidden_size / num_attention_heads");
+        }
+    }
+
+    /// The rotated part of a head, as a width and as a share of the head: config.json has the one, GGUF the other.
+    fn derive_rotary(&mut self) {
+        let Some(head_dim) = self.int("head_dim").filter(|&d| d > 0) else { return };
+        if let Some(factor) = self.float("partial_rotary_factor") {
+            // Truncated, as in the reference's `int(head_dim * partial_rotary_factor)`.
+            self.fill("rotary_dim", (head_dim as f64 * factor) as u64, "head_dim * partial_rotary_factor");
+        } else if let Some(rotary) = self.int("rotary_dim") {
+            self.fill("partial_rotary_factor", rotary as f64 / head_dim as f64, "rotary_dim / head_dim");
+        }
+    }
+
+    /// Sets a key that is not there.
+    fn fill(&mut self, key: &str, value: impl Into<Value>, how: &str) {
+        self.keys
+            .entry(key.to_owned())
+            .or_insert_with(|| ConfigValue { value: value.into(), origin: Origin::Derived(how.to_owned()) });
+    }
+
+    /// Sets keys that are not there and that the file did not turn off with null.
+    fn fill_defaults(&mut self, defaults: &[(&str, Expected)], is_null: impl Fn(&str) -> bool) {
+        let model_type = self.model_type().to_owned();
+        for (key, value) in defaults {
+            if !is_null(key)
+                && let Some(value) = value.to_json()
+            {
+                let origin = Origin::Default(model_type.clone());
+                self.keys.entry((*key).to_owned()).or_insert(ConfigValue { value, origin });
+            }
+        }
+    }
+
+    /// Replaces a list of one value per layer by that value where all layers agree.
+    fn fold_uniform(&mut self, key: &str) {
+        let layers = self.int("num_hidden_layers");
+        if let Some(ConfigValue { value, .. }) = self.keys.get_mut(key)
+            && let Value::Array(items) = value
+            && Some(items.len() as u64) == layers
+            && let Some(first) = items.first()
+            && items.iter().all(|item| item == first)
+        {
+            *value = first.clone();
+        }
+    }
+}
+
+/// An integer that is not negative, also when it is written as `8192.0`.
+pub(crate) fn as_int(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let float = value.as_f64()?;
+        // Up to 2^53 a float names one integer.
+        (float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float)).then_some(float as u64)
+    })
+}
+
+/// A value as a message shows it: cut where it is long.
+pub(crate) fn show(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Comparisons that agree, and the sentence of each that does not.
+
+use serde_json::json;
+
+use super::*;
+
+const KEYS: &[ConfigKey] = &[
+    key("model_type", Expected::Text("llama")),
+    key("hidden_size", Expected::Int(96)),
+    key("rms_norm_eps", Expected::Float(1e-5)),
+    key("tie_word_embeddings", Expected::Bool(true)),
+    key("sliding_window", Expected::Absent),
+];
+const CONTRACT: ConfigContract =
+    ConfigContract { keys: KEYS, ignored: &[IgnoredKey { key: "is_llama_config", reason: "a leftover of training" }] };
+
+const fn key(key: &'static str, expected: Expected) -> ConfigKey {
+    ConfigKey { key, expected }
+}
+
+/// The differences of a fitting config with `changes` over it.
+fn differences(changes: Value) -> Vec<String> {
+    let mut root =
+        json!({"model_type": "llama", "hidden_size": 96, "rms_norm_eps": 1e-5, "tie_word_embeddings": true});
+    for (key, value) in changes.as_object().unwrap() {
+        root[key] = value.clone();
+    }
+    let config = CanonicalConfig::from_hf(&root).unwrap();
+    compare(&config, &CONTRACT).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_fits_has_no_differences() {
+    let none: [&str; 0] = [];
+    assert_eq!(differences(json!({})), none);
+    assert_eq!(differences(json!({"hidden_size": 96.0, "rms_norm_eps": 1.0000000001e-5})), none);
+    assert_eq!(differences(json!({"sliding_window": null, "is_llama_config": true})), none);
+    assert_eq!(differences(json!({"use_cache": true, "eos_token_id": [1, 2], "torch_dtype": "float16"})), none);
+    assert_eq!(differences(json!({"_attn_implementation_autoset": true})), none);
+}
+
+#[test]
+fn both_values_are_named() {
+    assert_eq!(differences(json!({"hidden_size": 128})), ["hidden_size: the spec says 96, the checkpoint has 128"]);
+    assert_eq!(
+        differences(json!({"text_config": {"rms_norm_eps": 1e-6}})),
+        ["rms_norm_eps: the spec says 0.00001, the checkpoint has 1e-6 (text_config.rms_norm_eps)"]
+    );
+    assert_eq!(
+        differences(json!({"tie_word_embeddings": "yes"})),
+        ["tie_word_embeddings: the spec says true, the checkpoint has \"yes\""]
+    );
+    assert_eq!(
+        differences(json!({"sliding_window": 4096})),
+        ["sliding_window: the spec says nothing (null or not given), the checkpoint has 4096"]
+    );
+    assert_eq!(
+        differences(json!({"tie_word_embeddings": null})),
+        ["tie_word_embeddings: the spec says true, the checkpoint does not say"]
+    );
+}
+
+#[test]
+fn integers_do_not_wrap_or_round() {
+    for wrong in [json!(-96), json!(96.5), json!(18446744073709551615u64), json!(1e300), json!("96")] {
+        assert_eq!(differences(json!({"hidden_size": wrong})).len(), 1, "{wrong}");
+    }
+}
+
+#[test]
+fn defaults_are_named_as_such() {
+    let root = json!({"model_type": "llama", "hidden_size": 96, "rms_norm_eps": 1e-5});
+    let config = CanonicalConfig::from_hf(&root).unwrap();
+    let lines: Vec<_> = compare(&config, &CONTRACT).iter().map(ToString::to_string).collect();
+    assert_eq!(lines, ["tie_word_embeddings: the spec says true, the checkpoint has false (default of llama)"]);
+}
+
+#[test]
+fn keys_that_nobody_mentions_are_refused() {
+    assert_eq!(
+        differences(json!({"attn_logit_softcapping": 50.0, "rope_scaling": {"type": "yarn"}})),
+        [
+            "attn_logit_softcapping: the checkpoint has 50.0, the spec neither states nor ignores it",
+            "rope_scaling.type: the checkpoint has \"yarn\", the spec neither states nor ignores it",
+        ]
+    );
+    let long = differences(json!({"list": vec![0; 100]}));
+    assert!(long[0].len() < 160 && long[0].contains("0,0,0..."), "{long:?}");
+}

@@ -1,0 +1,21 @@
+//! What model files say: safetensors and GGUF headers, configs, and storage formats. Pure functions over bytes; no IO.
+//!
+//! Every reader treats its input as hostile: counts and offsets are checked before they are used, nothing is allocated on the
+//! word of a length field, and what contradicts the format is an error that names the tensor or key.
+
+pub mod config;
+pub mod expect;
+pub mod gguf;
+pub mod index;
+pub mod json;
+pub mod safetensors;
+pub mod storage;
+pub mod tensor;
+#[cfg(any(test, feature = "write"))]
+pub mod write;
+
+pub use config::{CanonicalConfig, ConfigValue, Origin};
+pub use expect::{ConfigContract, ConfigKey, ConfigMismatch, Expected, IgnoredKey};
+pub use gguf::Gguf;
+pub use storage::StorageFormat;
+pub use tensor::{TensorEntry, TensorFormat};
