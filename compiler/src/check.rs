@@ -69,9 +69,10 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         diags.push(
             Diagnostic::new(Id::UnknownValue, format!("no architecture has model_type `{model_type}`"))
                 .label(&spec.checkpoint.model_type.span, "its tensor names and conventions are unknown")
-                .help(did_you_mean(model_type, known.iter().copied()).unwrap_or_else(|| {
-                    format!("known: {}", quoted(known.iter().copied()))
-                })),
+                .help(
+                    did_you_mean(model_type, known.iter().copied())
+                        .unwrap_or_else(|| format!("known: {}", quoted(known.iter().copied()))),
+                ),
         );
     }
 
@@ -102,11 +103,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         pattern,
         config: contract,
         chat_template: chat_template(spec, sources, diags),
-        sampling: Sampling {
-            temperature: *spec.sampling.temperature,
-            top_p: *spec.sampling.top_p,
-            top_k: *spec.sampling.top_k,
-        },
+        sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
         kernels: Vec::new(),
     })
 }
@@ -147,11 +144,9 @@ fn pull(spec: &PullSpec) -> Pull {
             file: file.as_ref().map(|f| f.value.clone()),
             sha256: sha256.as_ref().map(|s| s.value.clone()),
         },
-        PullSpec::Pip { requirement, file, sha256 } => Pull::Pip {
-            requirement: requirement.value.clone(),
-            file: file.value.clone(),
-            sha256: sha256.value.clone(),
-        },
+        PullSpec::Pip { requirement, file, sha256 } => {
+            Pull::Pip { requirement: requirement.value.clone(), file: file.value.clone(), sha256: sha256.value.clone() }
+        }
     }
 }
 

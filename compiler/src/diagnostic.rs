@@ -135,7 +135,7 @@ impl Diagnostics {
         seen
     }
 
-    /// All diagnostics in one of the three forms; see [`render`].
+    /// All diagnostics in one of the three forms; see [`render()`].
     pub fn render(&self, sources: &SourceMap, format: Format, color: bool) -> String {
         render(&self.sorted(), sources, format, color)
     }

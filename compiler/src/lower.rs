@@ -3,8 +3,7 @@
 use crate::architecture::{self, Role};
 use crate::model::{CheckpointFormat, Ffn, Gqa, Mixer, Model, Rope, Target};
 use crate::program::{
-    Buf, Buffer, CacheDtype, Group, Op, OpKind, Ops, Program, RowsOf, Schedule, Tensor, TensorShape, angles_field,
-    constant_name,
+    Buf, Buffer, CacheDtype, Group, Op, OpKind, Ops, Program, RowsOf, Schedule, Tensor, TensorShape, angles_field, constant_name,
 };
 
 /// Lowers a model for one of its targets.
@@ -93,9 +92,7 @@ fn attention(mixer: &str, gqa: &Gqa, hidden: usize, angles: &str, scale: String,
     let head_dim = gqa.head_dim;
 
     ops.push(op(OpKind::RmsNorm { weight: Role::InputLayernorm, dim: hidden }, &[x], &[h]));
-    for (weight, bias, to) in
-        [(Role::QProj, Role::QBias, q), (Role::KProj, Role::KBias, k), (Role::VProj, Role::VBias, v)]
-    {
+    for (weight, bias, to) in [(Role::QProj, Role::QBias, q), (Role::KProj, Role::KBias, k), (Role::VProj, Role::VBias, v)] {
         ops.push(linear(weight, h, to));
         if gqa.bias {
             ops.push(op(OpKind::AddBias { weight: bias, dim: to.width }, &[], &[to]));
@@ -123,11 +120,7 @@ fn attention(mixer: &str, gqa: &Gqa, hidden: usize, angles: &str, scale: String,
     let mut dtypes = gqa.kv.dtypes.clone();
     dtypes.extend(gqa.kv.edges.map(|e| e.dtype).filter(|d| !gqa.kv.dtypes.contains(d)));
     ops.push(op(OpKind::KvAppend { kv_heads: gqa.kv_heads, head_dim, dtypes: dtypes.clone() }, &[k, v], &[]));
-    ops.push(op(
-        OpKind::Attention { heads: gqa.heads, kv_heads: gqa.kv_heads, head_dim, dtypes, scale },
-        &[q],
-        &[attn],
-    ));
+    ops.push(op(OpKind::Attention { heads: gqa.heads, kv_heads: gqa.kv_heads, head_dim, dtypes, scale }, &[q], &[attn]));
     ops.push(linear_add(Role::OProj, attn, x));
     if gqa.output_bias {
         ops.push(op(OpKind::AddBias { weight: Role::OBias, dim: hidden }, &[], &[x]));
@@ -245,8 +238,7 @@ fn group(model: &Model) -> (Vec<Group>, Schedule) {
 
 /// A block's name as a Rust field.
 pub fn field_name(name: &str) -> String {
-    let ident: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    let ident: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     if ident.starts_with(|c: char| c.is_ascii_digit()) || is_keyword(&ident) { format!("block_{ident}") } else { ident }
 }
 
@@ -261,8 +253,7 @@ pub fn cache_dtype(model: &Model, layer: usize) -> CacheDtype {
     let mixer_of = |l: usize| model.kinds[model.pattern[l]].mixer.as_ref();
     let Some((name, Mixer::Gqa(gqa))) = mixer_of(layer) else { return CacheDtype::None };
     let Some(edges) = gqa.kv.edges else { return CacheDtype::Chosen };
-    let same: Vec<usize> =
-        (0..model.pattern.len()).filter(|&l| mixer_of(l).is_some_and(|(other, _)| other == name)).collect();
+    let same: Vec<usize> = (0..model.pattern.len()).filter(|&l| mixer_of(l).is_some_and(|(other, _)| other == name)).collect();
     let at = same.iter().position(|&l| l == layer).expect("the layer uses its own mixer");
     if at < edges.first || at >= same.len() - edges.last { CacheDtype::Fixed(edges.dtype) } else { CacheDtype::Chosen }
 }
@@ -271,14 +262,7 @@ pub fn cache_dtype(model: &Model, layer: usize) -> CacheDtype {
 fn tensors(model: &Model) -> Vec<Tensor> {
     let (hidden, vocab) = (model.hidden_size, model.vocab_size);
     let format = model.checkpoint.format;
-    let plain = |role: Role, kind, shape| Tensor {
-        role,
-        kind,
-        name: role.name(format),
-        shape,
-        unpermute: None,
-        shared: false,
-    };
+    let plain = |role: Role, kind, shape| Tensor { role, kind, name: role.name(format), shape, unpermute: None, shared: false };
     let mut list = vec![plain(Role::EmbedTokens, None, TensorShape::Embedding { vocab, dim: hidden })];
     for (at, kind) in model.kinds.iter().enumerate() {
         let at = Some(at);

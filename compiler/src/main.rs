@@ -125,8 +125,7 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
     let known = driver::model_names(sources);
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let hint = did_you_mean(unknown, known.iter().copied())
-            .unwrap_or_else(|| format!("there are {}", quoted(&known)));
+        let hint = did_you_mean(unknown, known.iter().copied()).unwrap_or_else(|| format!("there are {}", quoted(&known)));
         return Err(format!("no model `{unknown}` in model-specs/; {hint}"));
     }
     let sources = if names.is_empty() { sources.clone() } else { driver::only(sources, names) };
@@ -135,7 +134,11 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
         Err(diags) => {
             let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
             let text = diags.render(&sources, format, color);
-            if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
+            if matches!(format, Format::Json) {
+                println!("{text}")
+            } else {
+                eprint!("{text}")
+            }
             Ok(None)
         }
     }
@@ -151,7 +154,9 @@ fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, Str
             eprintln!("generated/{difference}");
         }
         if !differences.is_empty() {
-            eprintln!("error[generated-stale]: generated/ is not what the specs say; run `cargo build` or `tenon build` and commit");
+            eprintln!(
+                "error[generated-stale]: generated/ is not what the specs say; run `cargo build` or `tenon build` and commit"
+            );
             return Ok(ExitCode::FAILURE);
         }
     } else {

@@ -269,12 +269,8 @@ impl Op {
             }
             OpKind::RopeAngles { rotary_dim, .. } => ("rope_angles", vec![("rotary_dim", int(*rotary_dim))]),
             OpKind::RmsNorm { dim, .. } => ("rms_norm", vec![("dim", int(*dim))]),
-            OpKind::HeadNorm { dim, head_dim, .. } => {
-                ("head_norm", vec![("dim", int(*dim)), ("head_dim", int(*head_dim))])
-            }
-            OpKind::Linear { out, input, .. } => {
-                ("linear", vec![("out", int(*out)), ("in", int(*input)), ("format", formats())])
-            }
+            OpKind::HeadNorm { dim, head_dim, .. } => ("head_norm", vec![("dim", int(*dim)), ("head_dim", int(*head_dim))]),
+            OpKind::Linear { out, input, .. } => ("linear", vec![("out", int(*out)), ("in", int(*input)), ("format", formats())]),
             OpKind::AddBias { dim, .. } => ("add_bias", vec![("dim", int(*dim))]),
             OpKind::Rope { dim, head_dim, rotary_dim, interleaved, .. } => (
                 "rope",

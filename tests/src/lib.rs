@@ -1,1 +1,11 @@
-//! x
+//! The harness of the goldens: models compiled from `tests/golden/`, their references, and errors as NUMERICS.md defines them.
+
+pub mod reference;
+pub mod run;
+
+/// The golden models, compiled by this crate's build script.
+#[allow(missing_docs, reason = "generated")]
+#[rustfmt::skip]
+pub mod golden {
+    include!(concat!(env!("OUT_DIR"), "/golden.rs"));
+}

@@ -47,9 +47,11 @@ pub fn templates(specs: &Specs, diags: &mut Diagnostics) {
         for expr in [&template.cost.bytes, &template.cost.flops] {
             for name in expr.value.names() {
                 if !known(name) {
-                    diags.push(
-                        invalid("a cost is computed from a dimension that the template does not have", &expr.span, format!("`{name}` is neither a param nor one of {}", quoted(Step::DIMS))),
-                    );
+                    diags.push(invalid(
+                        "a cost is computed from a dimension that the template does not have",
+                        &expr.span,
+                        format!("`{name}` is neither a param nor one of {}", quoted(Step::DIMS)),
+                    ));
                 }
             }
         }
@@ -110,17 +112,18 @@ struct Want<'a> {
 
 impl Want<'_> {
     fn choose(&self, templates: &BTreeMap<String, TemplateSpec>, diags: &mut Diagnostics) -> Option<Kernel> {
-        let candidates: Vec<&TemplateSpec> = templates
-            .values()
-            .filter(|t| t.op.value == self.requirement.op && t.target.value == self.target.value)
-            .collect();
+        let candidates: Vec<&TemplateSpec> =
+            templates.values().filter(|t| t.op.value == self.requirement.op && t.target.value == self.target.value).collect();
         if let Some(name) = self.entry.and_then(|e| e.template.as_ref()) {
             let Some(named) = candidates.iter().find(|t| t.name == name.value) else {
                 let names: Vec<&str> = candidates.iter().map(|t| t.name.as_str()).collect();
                 diags.push(
                     Diagnostic::new(Id::UnknownReference, format!("no template `{}` for `{}`", name.value, self.requirement.op))
                         .label(&name.span, format!("on {}", self.target.value.name()))
-                        .help(did_you_mean(&name.value, names.iter().copied()).unwrap_or_else(|| format!("templates for it: {}", quoted(names.iter().copied())))),
+                        .help(
+                            did_you_mean(&name.value, names.iter().copied())
+                                .unwrap_or_else(|| format!("templates for it: {}", quoted(names.iter().copied()))),
+                        ),
                 );
                 return None;
             };
@@ -149,8 +152,7 @@ impl Want<'_> {
             several => {
                 let priority = |t: &TemplateSpec| t.priority.as_ref().map(|p| p.value);
                 let highest = several.iter().filter_map(|t| priority(t)).max();
-                let best: Vec<&&TemplateSpec> =
-                    several.iter().filter(|t| highest.is_some() && priority(t) == highest).collect();
+                let best: Vec<&&TemplateSpec> = several.iter().filter(|t| highest.is_some() && priority(t) == highest).collect();
                 if let [best] = best.as_slice() {
                     return self.tune(best, "the highest priority of those that fit", diags);
                 }
@@ -179,8 +181,7 @@ impl Want<'_> {
 
     fn layers(&self) -> String {
         let ops = lower::ops(self.model);
-        let kinds: Vec<usize> =
-            (0..ops.kinds.len()).filter(|&k| ops.kinds[k].iter().any(|op| op.kind == self.op.kind)).collect();
+        let kinds: Vec<usize> = (0..ops.kinds.len()).filter(|&k| ops.kinds[k].iter().any(|op| op.kind == self.op.kind)).collect();
         let count = self.model.pattern.iter().filter(|k| kinds.contains(k)).count();
         if count == 0 { "needed once in a step".to_owned() } else { format!("needed by {count} layers") }
     }
@@ -194,8 +195,7 @@ impl Want<'_> {
                 .context(&self.target.span, "the model says that it runs there")
                 .help(format!("take {target} out of `targets`, or add a template for `{op}`"));
         };
-        let mut diagnostic =
-            Diagnostic::new(Id::KernelGap, format!("no kernel runs `{op}` with {} on {target}", first.asked));
+        let mut diagnostic = Diagnostic::new(Id::KernelGap, format!("no kernel runs `{op}` with {} on {target}", first.asked));
         let dim = self.key_span(first.param);
         diagnostic = match dim {
             Some(dim) => diagnostic.label(&dim, needed),
@@ -218,9 +218,7 @@ impl Want<'_> {
             ("head_dim", Some((_, MixerSpec::Gqa(gqa)))) => Some(gqa.head_dim.span.clone()),
             ("rotary_dim", Some((_, MixerSpec::Gqa(gqa)))) => Some(gqa.rope.rotary_dim.span.clone()),
             ("layout", Some((_, MixerSpec::Gqa(gqa)))) => Some(gqa.rope.interleaved.span.clone()),
-            ("group" | "num_key_value_heads", Some((_, MixerSpec::Gqa(gqa)))) => {
-                Some(gqa.num_key_value_heads.span.clone())
-            }
+            ("group" | "num_key_value_heads", Some((_, MixerSpec::Gqa(gqa)))) => Some(gqa.num_key_value_heads.span.clone()),
             ("kv_dtype", Some((_, MixerSpec::Gqa(gqa)))) => Some(gqa.kv_cache_dtype.span.clone()),
             ("format", _) => Some(self.spec.weights.accept.span.clone()),
             ("in" | "out" | "dim", _) => self.spec.ffns.first().map(|(_, FfnSpec::GatedMlp { intermediate_size, .. })| {
@@ -263,10 +261,13 @@ impl Want<'_> {
                     if !legal {
                         let values: Vec<String> = allowed.value.iter().map(|a| a.value.to_string()).collect();
                         diags.push(
-                            Diagnostic::new(Id::KernelParam, format!("`{}` of template `{}` cannot be this", key.value, template.name))
-                                .label(&value.span, "not among the values that the kernel was written for")
-                                .context(&allowed.span, "these are")
-                                .help(format!("choose {}", values.join(", "))),
+                            Diagnostic::new(
+                                Id::KernelParam,
+                                format!("`{}` of template `{}` cannot be this", key.value, template.name),
+                            )
+                            .label(&value.span, "not among the values that the kernel was written for")
+                            .context(&allowed.span, "these are")
+                            .help(format!("choose {}", values.join(", "))),
                         );
                     }
                 }
@@ -280,7 +281,11 @@ impl Want<'_> {
                         .label(&key.span, "nothing would read this")
                         .context(&template.op.span, "the template that runs this op")
                         .help(did_you_mean(&key.value, tunable.iter().copied()).unwrap_or_else(|| {
-                            if tunable.is_empty() { "it has none that can be tuned".to_owned() } else { format!("tunable: {}", quoted(tunable.iter().copied())) }
+                            if tunable.is_empty() {
+                                "it has none that can be tuned".to_owned()
+                            } else {
+                                format!("tunable: {}", quoted(tunable.iter().copied()))
+                            }
                         })),
                 ),
             }
@@ -340,7 +345,9 @@ fn misfit(template: &TemplateSpec, requirement: &Requirement) -> Option<Misfit> 
             });
         };
         let found = match set {
-            ParamSet::Int(value) => number(*value, rule).map(|(rule, why, nearest)| (format!("{param} {value}"), rule, why, nearest)),
+            ParamSet::Int(value) => {
+                number(*value, rule).map(|(rule, why, nearest)| (format!("{param} {value}"), rule, why, nearest))
+            }
             ParamSet::Names(values) => values.iter().find_map(|value| {
                 let Some(list) = &rule.one_of else {
                     return Some((format!("{param} {value}"), name.span.clone(), "lists no names".to_owned(), None));
@@ -348,7 +355,12 @@ fn misfit(template: &TemplateSpec, requirement: &Requirement) -> Option<Misfit> 
                 let known = list.value.iter().any(|v| v.value == *value);
                 (!known).then(|| {
                     let names = quoted(list.value.iter().map(|v| v.value.as_str()));
-                    (format!("{param} {value}"), list.span.clone(), format!("`{value}` is not among these"), Some(format!("`{}` can do {names}", template.name)))
+                    (
+                        format!("{param} {value}"),
+                        list.span.clone(),
+                        format!("`{value}` is not among these"),
+                        Some(format!("`{}` can do {names}", template.name)),
+                    )
                 })
             }),
         };
@@ -410,9 +422,10 @@ fn unused(
             let exists = templates.values().any(|t| t.op.value == op);
             let why = if exists { "no layer of this model uses it" } else { "no template has this op" };
             diags.push(
-                Diagnostic::new(Id::KernelUnused, format!("`{op}` is not an op of this model"))
-                    .label(&entry.op.span, why)
-                    .help(did_you_mean(op, used.iter().copied()).unwrap_or_else(|| format!("its ops: {}", quoted(used.iter().copied())))),
+                Diagnostic::new(Id::KernelUnused, format!("`{op}` is not an op of this model")).label(&entry.op.span, why).help(
+                    did_you_mean(op, used.iter().copied())
+                        .unwrap_or_else(|| format!("its ops: {}", quoted(used.iter().copied()))),
+                ),
             );
         }
     }

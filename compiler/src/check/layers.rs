@@ -85,7 +85,10 @@ fn pattern(spec: &ModelSpec, diags: &mut Diagnostics) -> Vec<Spanned<String>> {
         diags.push(
             Diagnostic::new(Id::LayerPattern, format!("a pattern of {} does not fill {count} layers", given.len()))
                 .label(&layers.pattern.span, format!("{} blocks, repeated", given.len()))
-                .context(&layers.num_hidden_layers.span, format!("{count} = {} x {} + {}", count / given.len(), given.len(), count % given.len()))
+                .context(
+                    &layers.num_hidden_layers.span,
+                    format!("{count} = {} x {} + {}", count / given.len(), given.len(), count % given.len()),
+                )
                 .help(format!("num_hidden_layers = {legal} would fit; or write out all {count} blocks")),
         );
         return Vec::new();
@@ -123,8 +126,7 @@ fn suggestion(name: &str, names: &[&str], table: &str) -> String {
     if names.is_empty() {
         return format!("add a [{table}.{name}] table");
     }
-    did_you_mean(name, names.iter().copied())
-        .unwrap_or_else(|| format!("defined: {}", quoted(names.iter().copied())))
+    did_you_mean(name, names.iter().copied()).unwrap_or_else(|| format!("defined: {}", quoted(names.iter().copied())))
 }
 
 /// Tables that nothing refers to: what they say would silently not happen.

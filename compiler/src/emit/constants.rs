@@ -5,9 +5,7 @@ use quote::quote;
 
 use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust, thousands};
 use crate::lower;
-use crate::model::{
-    ChatTemplate, ConfigValue, Ffn, Gqa, KvDtype, Mixer, Model, Pull, RopeScaling, Target,
-};
+use crate::model::{ChatTemplate, ConfigValue, Ffn, Gqa, KvDtype, Mixer, Model, Pull, RopeScaling, Target};
 use crate::program::{CacheDtype, Program, Schedule};
 
 /// The text of `mod.rs`.
@@ -20,8 +18,7 @@ pub fn constants(programs: &[Program<'_>]) -> String {
         let doc = format!(" One step on {}.", p.target.name());
         quote!(#[doc = #doc] pub mod #target;)
     });
-    let (hidden, vocab, positions) =
-        (int(model.hidden_size), int(model.vocab_size), int(model.max_position_embeddings));
+    let (hidden, vocab, positions) = (int(model.hidden_size), int(model.vocab_size), int(model.max_position_embeddings));
     let (layers, eps) = (int(model.pattern.len()), f32_literal(model.rms_norm_eps as f32));
     let parameters = TokenStream::from(proc_macro2::TokenTree::from(proc_macro2::Literal::u64_unsuffixed(program.parameters())));
     let mixers = mixers(model);
@@ -31,6 +28,9 @@ pub fn constants(programs: &[Program<'_>]) -> String {
     let entry = entry(programs);
     let asserts = asserts(program);
     let header = format!("{}: what the model is. {} parameters.", model.name, thousands(program.parameters()));
+    let pull_source = (!model.checkpoint.pull.is_empty()).then(|| quote!(PullSource,));
+    let ignored_key = (!model.config.ignored.is_empty()).then(|| quote!(, IgnoredKey));
+    let layouts = layouts(model);
     rust(
         &[&header, &edit_line(&model.folder)],
         quote! {
@@ -39,10 +39,10 @@ pub fn constants(programs: &[Program<'_>]) -> String {
             pub mod weights;
             #space
             use tenon_core::dtype::KvDtypeName;
-            use tenon_core::model::{ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults};
-            use tenon_core::rope::{Halves, Interleaved, Rope, RopeScaling};
+            use tenon_core::model::{ChatTemplate, KvLayer, ModelEntry, ModelInfo, #pull_source SamplingDefaults};
+            use tenon_core::rope::{#(#layouts,)* Rope, RopeScaling};
             use tenon_core::scale::SoftmaxScale;
-            use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+            use tenon_core::weights::{ConfigContract, ConfigKey, Expected #ignored_key};
             #space
             /// Width of the residual stream.
             pub const HIDDEN_SIZE: usize = #hidden;
@@ -68,16 +68,13 @@ pub fn constants(programs: &[Program<'_>]) -> String {
             #asserts
         },
     )
-    .replace("Halves, Interleaved, ", if uses_both(model) { "Halves, Interleaved, " } else { layout_name(model) })
 }
 
-fn uses_both(model: &Model) -> bool {
-    let ropes = lower::ropes(model);
-    ropes.iter().any(|(_, r)| r.interleaved) && ropes.iter().any(|(_, r)| !r.interleaved)
-}
-
-fn layout_name(model: &Model) -> &'static str {
-    if lower::ropes(model).iter().any(|(_, r)| r.interleaved) { "Interleaved, " } else { "Halves, " }
+/// Types of the rope layouts in use.
+pub fn layouts(model: &Model) -> Vec<proc_macro2::Ident> {
+    let used: std::collections::BTreeSet<&str> =
+        lower::ropes(model).iter().map(|(_, r)| if r.interleaved { "Interleaved" } else { "Halves" }).collect();
+    used.into_iter().map(ident).collect()
 }
 
 /// Every mixer once, with the kinds that use it.
@@ -97,8 +94,7 @@ fn mixers(model: &Model) -> TokenStream {
     let space = blank();
     for (name, gqa) in gqas(model) {
         let prefix = |key: &str| constant(&lower::mixer_constant(model, name, key));
-        let (heads, kv_heads, head_dim) =
-            (prefix("num_attention_heads"), prefix("num_key_value_heads"), prefix("head_dim"));
+        let (heads, kv_heads, head_dim) = (prefix("num_attention_heads"), prefix("num_key_value_heads"), prefix("head_dim"));
         let (h, k, d) = (int(gqa.heads), int(gqa.kv_heads), int(gqa.head_dim));
         let (scale, value, dims) = (prefix("softmax_scale"), f32_literal(gqa.scale.value), int(gqa.scale.dims));
         let doc = format!(" `{}` = 1 / sqrt({})", gqa.scale.formula, gqa.scale.dims);
@@ -268,12 +264,10 @@ fn info(program: &Program<'_>) -> TokenStream {
     let kv_elements = program.kv_elements();
     let per_token = |of: CacheDtype| kv_elements.iter().find(|(c, _)| *c == of).map_or(0, |(_, n)| *n as usize);
     let chosen = int(per_token(CacheDtype::Chosen));
-    let fixed = int(
-        kv_elements
-            .iter()
-            .map(|(c, n)| if let CacheDtype::Fixed(d) = c { *n as usize * d.bytes() as usize } else { 0 })
-            .sum(),
-    );
+    let fixed = int(kv_elements
+        .iter()
+        .map(|(c, n)| if let CacheDtype::Fixed(d) = c { *n as usize * d.bytes() as usize } else { 0 })
+        .sum());
     quote! {
         /// Constants for the engine and the server.
         pub const INFO: ModelInfo = ModelInfo {
@@ -313,8 +307,7 @@ fn asserts(program: &Program<'_>) -> TokenStream {
     let mut asserts = TokenStream::new();
     for (name, gqa) in gqas(model) {
         let prefix = |key: &str| constant(&lower::mixer_constant(model, name, key));
-        let (heads, kv_heads, head_dim) =
-            (prefix("num_attention_heads"), prefix("num_key_value_heads"), prefix("head_dim"));
+        let (heads, kv_heads, head_dim) = (prefix("num_attention_heads"), prefix("num_key_value_heads"), prefix("head_dim"));
         let rotary = int(gqa.rope.rotary_dim);
         asserts.extend(quote! {
             const _: () = assert!(#heads.is_multiple_of(#kv_heads));
@@ -323,15 +316,21 @@ fn asserts(program: &Program<'_>) -> TokenStream {
     }
     for group in &program.groups {
         let layers = constant(&format!("{}_layers", group.field));
-        asserts.extend(quote!(const _: () = assert!(weights::#layers[weights::#layers.len() - 1] < NUM_HIDDEN_LAYERS);));
+        asserts.extend(quote!(
+            const _: () = assert!(weights::#layers[weights::#layers.len() - 1] < NUM_HIDDEN_LAYERS);
+        ));
     }
     let counts = program.groups.iter().map(|g| {
         let layers = constant(&format!("{}_layers", g.field));
         quote!(weights::#layers.len())
     });
-    asserts.extend(quote!(const _: () = assert!(#(#counts)+* == NUM_HIDDEN_LAYERS);));
+    asserts.extend(quote!(
+        const _: () = assert!(#(#counts)+* == NUM_HIDDEN_LAYERS);
+    ));
     if let Schedule::Pattern(_) = program.schedule {
-        asserts.extend(quote!(const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);));
+        asserts.extend(quote!(
+            const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);
+        ));
     }
     asserts
 }

@@ -32,8 +32,7 @@ pub fn cpu(program: &Program<'_>) -> String {
         Schedule::Sequential => quote!(each_layer, per_layer),
         Schedule::Pattern(_) => quote!(per_layer),
     };
-    let layouts: BTreeSet<&str> = lower::ropes(model).iter().map(|(_, r)| if r.interleaved { "Interleaved" } else { "Halves" }).collect();
-    let layouts = layouts.into_iter().map(ident);
+    let layouts = super::constants::layouts(model);
     let header = format!("{} on the CPU: one step over a batch, layer by layer.", model.name);
     rust(
         &[&header, &edit_line(&model.folder)],
@@ -122,7 +121,8 @@ fn tiles(program: &Program<'_>) -> TokenStream {
         for (param, value) in &kernel(program, op).tuned {
             let name = tile_const(program, requirement.op, param);
             if seen.insert(name.to_string()) {
-                let (value, doc) = (int(*value as usize), format!(" `{param}` of `{}`; KERNEL.toml tunes it.", kernel(program, op).template));
+                let (value, doc) =
+                    (int(*value as usize), format!(" `{param}` of `{}`; KERNEL.toml tunes it.", kernel(program, op).template));
                 items.extend(quote!(#[doc = #doc] const #name: usize = #value;));
             }
         }
@@ -154,8 +154,10 @@ fn block(program: &Program<'_>, kind: usize) -> TokenStream {
     let ty = super::text::type_name(&lower::field_name(&block.name));
     let calls = program.ops.kinds[kind].iter().map(|op| call(program, op, &quote!(w)));
     let layers: Vec<usize> = (0..model.pattern.len()).filter(|l| model.pattern[*l] == kind).collect();
-    let parts: Vec<String> =
-        [block.mixer.as_ref().map(|(n, _)| n.clone()), block.ffn.as_ref().map(|(n, _)| n.clone())].into_iter().flatten().collect();
+    let parts: Vec<String> = [block.mixer.as_ref().map(|(n, _)| n.clone()), block.ffn.as_ref().map(|(n, _)| n.clone())]
+        .into_iter()
+        .flatten()
+        .collect();
     let doc = format!(" Layers {}: {}.", ranges(&layers), parts.join(", then "));
     match &block.mixer {
         Some((_, Mixer::Gqa(gqa))) => {
@@ -396,7 +398,12 @@ fn scratch(program: &Program<'_>) -> TokenStream {
         }
     });
     let ropes = lower::ropes(program.model);
-    let angles: Vec<_> = ropes.iter().map(|(name, rope)| (ident(&angles_field(&ropes, rope)), ident(&lower::mixer_constant(program.model, name, "rope")), rope)).collect();
+    let angles: Vec<_> = ropes
+        .iter()
+        .map(|(name, rope)| {
+            (ident(&angles_field(&ropes, rope)), ident(&lower::mixer_constant(program.model, name, "rope")), rope)
+        })
+        .collect();
     let angle_fields = angles.iter().map(|(field, _, rope)| {
         let rotary = int(rope.rotary_dim);
         let layout = ident(if rope.interleaved { "Interleaved" } else { "Halves" });
@@ -432,9 +439,7 @@ fn load(program: &Program<'_>) -> TokenStream {
         quote!(#name => Ok(Box::new(OnCpu::<#ty>::new(checkpoint, options)?)),)
     });
     // Every dtype of the runtime may be allowed; then a last arm would be unreachable.
-    let refuse = (dtypes.len() < 2).then(|| {
-        quote!(other => Err(LoadError::kv_cache_dtype(&INFO, other)),)
-    });
+    let refuse = (dtypes.len() < 2).then(|| quote!(other => Err(LoadError::kv_cache_dtype(&INFO, other)),));
     quote! {
         #space
         /// The model on the CPU, with a cache of dtype `D`.

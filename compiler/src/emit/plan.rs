@@ -106,9 +106,8 @@ fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
 fn cost(program: &Program<'_>, op: &Op, context: u64) -> Cost {
     let requirement = op.requirement(&program.model.checkpoint.accept);
     let kernel = program.model.kernel(program.target, &requirement);
-    let value = |expr| {
-        cost::evaluate(expr, &requirement, &kernel.tuned, Step::decode(context)).expect("check evaluates every cost")
-    };
+    let value =
+        |expr| cost::evaluate(expr, &requirement, &kernel.tuned, Step::decode(context)).expect("check evaluates every cost");
     Cost { bytes: value(&kernel.bytes), flops: value(&kernel.flops) }
 }
 
@@ -132,7 +131,14 @@ fn target(program: &Program<'_>, text: &mut String) {
     line(text, String::new());
     dims(model, text);
     line(text, String::new());
-    line(text, format!("decode, 1 sequence, context {}, weights {first}, cache {}", thousands(facts.decode_context), default_dtype(model)));
+    line(
+        text,
+        format!(
+            "decode, 1 sequence, context {}, weights {first}, cache {}",
+            thousands(facts.decode_context),
+            default_dtype(model)
+        ),
+    );
     line(text, row("op", "kernel", "times", "bytes", "flops", "buffers"));
     section(program, &program.ops.prologue, 1, facts.decode_context, text);
     for (kind, ops) in program.ops.kinds.iter().enumerate() {
@@ -179,7 +185,13 @@ fn dims(model: &Model, text: &mut String) {
             RopeScaling::Default => "default".to_owned(),
             RopeScaling::Llama3 { factor, .. } => format!("llama3, factor {factor}"),
         };
-        line(text, format!("{:<11} rope {} of {} elements in {pairs}, theta {}, {scaling}", "", gqa.rope.rotary_dim, gqa.head_dim, gqa.rope.theta));
+        line(
+            text,
+            format!(
+                "{:<11} rope {} of {} elements in {pairs}, theta {}, {scaling}",
+                "", gqa.rope.rotary_dim, gqa.head_dim, gqa.rope.theta
+            ),
+        );
     }
 }
 
@@ -216,7 +228,14 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
         let flow = if reads.is_empty() { target } else { format!("{} {arrow} {target}", reads.join(", ")) };
         line(
             text,
-            row(&label(op, requirement.op), &instance(program, op), &format!("x{times}"), &bytes(cost.bytes), &count(cost.flops), &flow),
+            row(
+                &label(op, requirement.op),
+                &instance(program, op),
+                &format!("x{times}"),
+                &bytes(cost.bytes),
+                &count(cost.flops),
+                &flow,
+            ),
         );
     }
 }
@@ -287,7 +306,9 @@ fn memory(program: &Program<'_>, facts: &Deployment, text: &mut String) {
             .kv_elements()
             .iter()
             .map(|(of, elements)| match of {
-                CacheDtype::Fixed(fixed) => format!("{} elements x {} ({} layers at the edges)", thousands(*elements), fixed.bytes(), fixed.as_str()),
+                CacheDtype::Fixed(fixed) => {
+                    format!("{} elements x {} ({} layers at the edges)", thousands(*elements), fixed.bytes(), fixed.as_str())
+                }
                 _ => {
                     let size = if dtype == "f32" { 4 } else { 2 };
                     format!("{} elements x {size}", thousands(*elements))
@@ -314,7 +335,10 @@ fn buffers(program: &Program<'_>, text: &mut String) {
             RowsOf::Tokens => "tokens",
             RowsOf::LogitRows => "logit rows",
         };
-        line(text, format!("  {:<10} [{rows}, {}] f32, ops {}..={}", buffer.field, buffer.buf.width, buffer.live.0, buffer.live.1));
+        line(
+            text,
+            format!("  {:<10} [{rows}, {}] f32, ops {}..={}", buffer.field, buffer.buf.width, buffer.live.0, buffer.live.1),
+        );
     }
 }
 

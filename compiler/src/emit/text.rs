@@ -29,7 +29,8 @@ pub fn edit_line(folder: &str) -> String {
 /// Replaces marker statements.
 fn markers(formatted: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
-    for line in formatted.lines() {
+    for line in whole_markers(formatted) {
+        let line = line.as_str();
         let indent = &line[..line.len() - line.trim_start().len()];
         let content = line.trim();
         if content == "__blank!();" {
@@ -50,6 +51,22 @@ fn markers(formatted: &str) -> String {
     let mut text = lines.join("\n");
     text.push('\n');
     text
+}
+
+/// The lines of a formatted file, with markers that were too long for one line put back on one.
+fn whole_markers(formatted: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = formatted.lines();
+    while let Some(line) = rest.next() {
+        if ["__comment!(", "__trail!("].contains(&line.trim()) {
+            let argument = rest.next().unwrap_or_default().trim();
+            let end = rest.next().unwrap_or_default().trim();
+            lines.push(format!("{line}{argument}{end}"));
+        } else {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
 }
 
 fn argument(content: &str, marker: &str) -> Option<String> {
@@ -150,6 +167,14 @@ mod tests {
             text,
             "//! One.\n//! Two.\n\nconst A: usize = 1;\n\nfn f(x: usize) {\n    // -- a \"heading\"\n    g(x); // [tokens, 64]\n}\n"
         );
+    }
+
+    #[test]
+    fn long_markers_stay_one_line() {
+        let text = "long ".repeat(40);
+        let (comment, trail) = (comment(&text), trail(&text));
+        let file = rust(&["One."], quote!(fn f() { #comment g(); #trail }));
+        assert_eq!(file, format!("//! One.\n\nfn f() {{\n    // {text}\n    g(); // {text}\n}}\n"));
     }
 
     #[test]

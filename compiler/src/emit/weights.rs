@@ -19,7 +19,6 @@ pub fn weights(program: &Program<'_>) -> String {
     let pattern = pattern(program);
     let checks: Vec<TokenStream> = checks(program);
     let count = int(checks.len());
-    let ignored = model.checkpoint.ignore.iter().map(|(name, reason)| quote!((#name, #reason)));
     let blocks = (0..model.kinds.len()).map(|kind| block(program, kind));
     let all = all(program);
     let header = format!("{}: the tensors of its checkpoint, and the weights as they are kept.", model.name);
@@ -47,8 +46,6 @@ pub fn weights(program: &Program<'_>) -> String {
             #space
             /// Every tensor that the checkpoint must hold.
             pub const TENSORS: [TensorCheck; #count] = [#(#checks),*];
-            /// Tensors that the checkpoint may hold and the model does not use, with the reason.
-            pub const IGNORED: &[(&str, &str)] = &[#(#ignored),*];
             #(#blocks)*
             #all
         },
@@ -172,6 +169,8 @@ fn checks(program: &Program<'_>) -> Vec<TokenStream> {
             })),
         }
     }
+    let ignored = program.model.checkpoint.ignore.iter();
+    checks.extend(ignored.map(|(name, reason)| quote!(TensorCheck::ignored(#name, #reason))));
     checks
 }
 
@@ -214,7 +213,7 @@ fn field(tensor: &Tensor) -> TokenStream {
 fn load(program: &Program<'_>, tensor: &Tensor, layer: &TokenStream) -> TokenStream {
     let (name, spec) = (ident(tensor.role.field()), spec_name(program, tensor));
     let method = ident(match tensor.shape {
-        TensorShape::Embedding { .. } => "embedding",
+        TensorShape::Embedding { .. } => unreachable!("the embedding stands outside the layers"),
         TensorShape::Linear { .. } => "linear",
         TensorShape::Norm { .. } => "norm",
         TensorShape::Bias { .. } => "bias",
@@ -239,7 +238,10 @@ fn all(program: &Program<'_>) -> TokenStream {
         quote!(#name: from.layers(&#layers, #kind::load)?,)
     });
     let zero = quote!(0);
-    let loads = embed.iter().map(|t| load(program, t, &zero));
+    let loads = embed.iter().map(|t| {
+        let (name, spec) = (ident(t.role.field()), spec_name(program, t));
+        quote!(#name: from.embedding(&#spec)?,)
+    });
     let rest_loads = rest.iter().map(|t| load(program, t, &zero));
     let global_names: Vec<_> = embed.iter().chain(&rest).map(|t| ident(t.role.field())).collect();
     let group_sums = program.groups.iter().map(|g| {
@@ -260,7 +262,7 @@ fn all(program: &Program<'_>) -> TokenStream {
         impl Weights {
             /// Compares the checkpoint with the spec, everything at once, then loads it.
             pub fn load(checkpoint: &Arc<Checkpoint>, cpu: &Cpu) -> Result<Self, LoadError> {
-                let from = Loader::new(checkpoint, cpu, &TENSORS, IGNORED, &CONFIG)?;
+                let from = Loader::new(checkpoint, cpu, &TENSORS, &CONFIG)?;
                 Ok(Self {
                     #(#loads)*
                     #(#group_loads)*

@@ -65,9 +65,10 @@ fn run(path: &str, good: &str, seed: u64, cases: usize) {
     let (mut taken, mut refused) = (0, 0);
     for case in 0..cases {
         let text = spoil(good, &mut random);
-        let (specs, diags, sources) = parse_files(&[("specs/other/MODEL.toml", MODEL), (path, &text)]);
-        let other = specs.models.get("other").expect("one file does not take another with it");
-        let spec = specs.templates.contains_key("one") || specs.models.contains_key("one") || other.1.is_some();
+        let beside = [("specs/beside/MODEL.toml", MODEL), (path, text.as_str())];
+        let (specs, diags, sources) = parse_files(if path.starts_with("specs/beside") { &beside } else { &beside[1..] });
+        let kernel = specs.models.get("beside").is_some_and(|(_, kernel)| kernel.is_some());
+        let spec = specs.templates.contains_key("one") || specs.models.contains_key("one") || kernel;
         assert_eq!(spec, !diags.has_errors(), "case {case}: {}\n{text}", diags.render(&sources, Format::Short, false));
         assert!(every_place_is_in_its_file(&diags, &sources), "case {case}\n{text}");
         // Rendering is slow without optimisation, and its own tests go through every span.
@@ -93,5 +94,5 @@ fn spoilt_templates() {
 
 #[test]
 fn spoilt_kernels() {
-    run("specs/other/KERNEL.toml", KERNEL, 3, 2000);
+    run("specs/beside/KERNEL.toml", KERNEL, 3, 2000);
 }

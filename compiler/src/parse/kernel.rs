@@ -1,6 +1,6 @@
 //! KERNEL.toml: how each target runs a model.
 
-use super::{TARGETS, whereabouts};
+use super::{SIZE, TARGETS, whereabouts};
 use crate::diagnostic::Diagnostics;
 use crate::reader::{Table, Value, read_file};
 use crate::source::{FileId, Source, Spanned};
@@ -35,8 +35,11 @@ fn entry(target: Spanned<Target>, op: Spanned<String>, mut table: Table<'_>) -> 
 }
 
 fn param(value: &Value<'_>) -> Option<Spanned<ParamValue>> {
-    if value.is_integer() {
-        return Some(value.integer(0..=u64::from(u32::MAX))?.map(ParamValue::Int));
+    if value.is_text() {
+        return Some(value.text()?.map(ParamValue::Text));
     }
-    Some(value.text()?.map(ParamValue::Text))
+    if value.is_integer() {
+        return Some(value.integer(0..=*SIZE.end())?.map(ParamValue::Int));
+    }
+    value.wrong_type("a whole number or a name", |_| false)
 }

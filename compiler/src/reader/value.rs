@@ -155,6 +155,11 @@ impl<'r> Value<'r> {
         self.value.is_array()
     }
 
+    /// Whether this is a string.
+    pub(crate) fn is_text(&self) -> bool {
+        self.value.is_str()
+    }
+
     /// Whether this is a whole number.
     pub(crate) fn is_integer(&self) -> bool {
         self.value.is_integer()
@@ -201,7 +206,7 @@ impl<'r> Value<'r> {
     }
 
     /// Reports `wrong-type`. Where a string holds what is wanted (`unquoted` says so), the fix is to take its quotes off.
-    fn wrong_type<T>(&self, wanted: &str, unquoted: impl Fn(&str) -> bool) -> Option<T> {
+    pub(crate) fn wrong_type<T>(&self, wanted: &str, unquoted: impl Fn(&str) -> bool) -> Option<T> {
         let article = if matches!(self.value, DeValue::Integer(_) | DeValue::Array(_)) { "an" } else { "a" };
         let mut diagnostic = Diagnostic::new(Id::WrongType, format!("`{}` must be {wanted}", self.name))
             .label(&self.span, format!("this is {article} {}", self.value.type_str()));

@@ -12,7 +12,7 @@ use tenon_core::model::{
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+use tenon_core::weights::{ConfigContract, ConfigKey, Expected};
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 4096;

@@ -81,8 +81,6 @@ pub const TENSORS: [TensorCheck; 12] = [
     NORM.once(),
     LM_HEAD.once(),
 ];
-/// Tensors that the checkpoint may hold and the model does not use, with the reason.
-pub const IGNORED: &[(&str, &str)] = &[];
 
 /// Weights of one layer of kind `block`.
 #[derive(Debug)]
@@ -136,9 +134,9 @@ pub struct Weights {
 impl Weights {
     /// Compares the checkpoint with the spec, everything at once, then loads it.
     pub fn load(checkpoint: &Arc<Checkpoint>, cpu: &Cpu) -> Result<Self, LoadError> {
-        let from = Loader::new(checkpoint, cpu, &TENSORS, IGNORED, &CONFIG)?;
+        let from = Loader::new(checkpoint, cpu, &TENSORS, &CONFIG)?;
         Ok(Self {
-            embed_tokens: from.embedding(&EMBED_TOKENS, 0)?,
+            embed_tokens: from.embedding(&EMBED_TOKENS)?,
             block: from.layers(&BLOCK_LAYERS, Block::load)?,
             norm: from.norm(&NORM, 0)?,
             lm_head: from.linear(&LM_HEAD, 0)?,

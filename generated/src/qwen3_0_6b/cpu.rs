@@ -33,9 +33,7 @@ fn block<D: KvDtype>(
     batch: &Batch,
     cpu: &Cpu,
 ) {
-    __comment!(
-        "-- attention: gqa, 16 query heads over 8 key-value heads, head_dim 128, normalised q and k"
-    );
+    // -- attention: gqa, 16 query heads over 8 key-value heads, head_dim 128, normalised q and k
     rms_norm(cpu, &s.x, &w.input_layernorm, RMS_NORM_EPS, &mut s.h); // [tokens, 1024]
     w.q_proj.forward::<TILE>(cpu, &s.h, &mut s.q); // [tokens, 2048]
     w.k_proj.forward::<TILE>(cpu, &s.h, &mut s.k); // [tokens, 1024]

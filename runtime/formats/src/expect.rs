@@ -17,20 +17,29 @@ pub enum Expected {
     Bool(bool),
     /// A text.
     Text(&'static str),
+    /// This text for each of so many layers: a list of it. A config whose layers agree holds it once, see [`CanonicalConfig`].
+    Each(&'static str, usize),
     /// Nothing: null, or not given and without a default.
     Absent,
+    /// Nothing, or this.
+    AbsentOr(&'static Expected),
 }
 
 impl Expected {
-    /// The same as JSON; nothing for [`Expected::Absent`].
-    pub fn to_json(self) -> Option<Value> {
+    /// The value that must be there, as JSON.
+    pub(crate) fn to_json(self) -> Option<Value> {
         match self {
             Self::Int(v) => Some(v.into()),
             Self::Float(v) => Some(v.into()),
             Self::Bool(v) => Some(v.into()),
             Self::Text(v) => Some(v.into()),
-            Self::Absent => None,
+            Self::Each(v, count) => Some(vec![v; count].into()),
+            Self::Absent | Self::AbsentOr(_) => None,
         }
+    }
+
+    fn may_be_absent(self) -> bool {
+        matches!(self, Self::Absent | Self::AbsentOr(_))
     }
 
     fn matches(self, found: &Value) -> bool {
@@ -39,16 +48,23 @@ impl Expected {
             Self::Float(v) => found.as_f64().is_some_and(|found| found as f32 == v as f32),
             Self::Bool(v) => found.as_bool() == Some(v),
             Self::Text(v) => found.as_str() == Some(v),
+            Self::Each(v, count) => match found {
+                Value::Array(items) => items.len() == count && items.iter().all(|item| item.as_str() == Some(v)),
+                one => one.as_str() == Some(v),
+            },
             Self::Absent => false,
+            Self::AbsentOr(v) => v.matches(found),
         }
     }
 }
 
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.to_json() {
-            Some(value) => f.write_str(&show(&value)),
-            None => f.write_str("nothing (null or not given)"),
+        match self {
+            Self::Each(v, count) => write!(f, "{v:?} for each of {count} layers"),
+            Self::Absent => f.write_str("nothing (null or not given)"),
+            Self::AbsentOr(v) => write!(f, "{v} or nothing"),
+            other => f.write_str(&other.to_json().as_ref().map(show).unwrap_or_default()),
         }
     }
 }
@@ -83,37 +99,45 @@ pub struct ConfigContract {
 
 /// Keys that do not change what any model computes.
 pub const NEVER_CHANGES_OUTPUT: &[IgnoredKey] = &[
-    ignored("architectures", "the class name; model_type says what the model is"),
-    ignored("auto_map", "where remote code lives, which is never run"),
-    ignored("transformers_version", "which version wrote the file"),
-    ignored("transformers.js_config", "settings of another runtime"),
-    ignored("_name_or_path", "where the file came from"),
-    ignored("_attn_implementation*", "which kernels another runtime picks"),
-    ignored("dtype", "each tensor states its own"),
-    ignored("torch_dtype", "each tensor states its own"),
-    ignored("use_cache", "a switch of another runtime"),
-    ignored("torchscript", "a switch of another runtime"),
-    ignored("return_dict", "a switch of another runtime"),
-    ignored("output_attentions", "a switch of another runtime"),
-    ignored("output_hidden_states", "a switch of another runtime"),
-    ignored("initializer_range", "training only"),
-    ignored("attention_dropout", "training only"),
-    ignored("pretraining_tp", "how training split matrices; the product is the same"),
-    ignored("bos_token_id", "read by the tokenizer"),
-    ignored("eos_token_id", "read by the tokenizer"),
-    ignored("pad_token_id", "read by the tokenizer"),
-    ignored("tokenizer_class", "read by the tokenizer"),
-    ignored("id2label", "names of a classifier's classes"),
-    ignored("label2id", "names of a classifier's classes"),
-    ignored("general.*", "who made the file and how; the alignment is applied by its reader"),
-    ignored("quantize.imatrix.*", "how the quantised weights were found"),
+    IgnoredKey::new("architectures", "the class name; model_type says what the model is"),
+    IgnoredKey::new("auto_map", "where remote code lives, which is never run"),
+    IgnoredKey::new("transformers_version", "which version wrote the file"),
+    IgnoredKey::new("transformers.js_config", "settings of another runtime"),
+    IgnoredKey::new("_name_or_path", "where the file came from"),
+    IgnoredKey::new("_attn_implementation*", "which kernels another runtime picks"),
+    IgnoredKey::new("dtype", "each tensor states its own"),
+    IgnoredKey::new("torch_dtype", "each tensor states its own"),
+    IgnoredKey::new("use_cache", "a switch of another runtime"),
+    IgnoredKey::new("torchscript", "a switch of another runtime"),
+    IgnoredKey::new("return_dict", "a switch of another runtime"),
+    IgnoredKey::new("output_attentions", "a switch of another runtime"),
+    IgnoredKey::new("output_hidden_states", "a switch of another runtime"),
+    IgnoredKey::new("initializer_range", "training only"),
+    IgnoredKey::new("attention_dropout", "training only"),
+    IgnoredKey::new("pretraining_tp", "how training split matrices; the product is the same"),
+    IgnoredKey::new("bos_token_id", "read by the tokenizer"),
+    IgnoredKey::new("eos_token_id", "read by the tokenizer"),
+    IgnoredKey::new("pad_token_id", "read by the tokenizer"),
+    IgnoredKey::new("tokenizer_class", "read by the tokenizer"),
+    IgnoredKey::new("id2label", "names of a classifier's classes"),
+    IgnoredKey::new("label2id", "names of a classifier's classes"),
+    IgnoredKey::new("general.*", "who made the file and how; the alignment is applied by its reader"),
+    IgnoredKey::new("quantize.imatrix.*", "how the quantised weights were found"),
 ];
 
-const fn ignored(key: &'static str, reason: &'static str) -> IgnoredKey {
-    IgnoredKey { key, reason }
+impl ConfigKey {
+    /// `key` must have this value.
+    pub const fn new(key: &'static str, expected: Expected) -> Self {
+        Self { key, expected }
+    }
 }
 
 impl IgnoredKey {
+    /// `key` may have any value, because of `reason`.
+    pub const fn new(key: &'static str, reason: &'static str) -> Self {
+        Self { key, reason }
+    }
+
     fn covers(&self, name: &str) -> bool {
         match self.key.strip_suffix('*') {
             Some(start) => name.starts_with(start),
@@ -186,7 +210,7 @@ pub fn compare(config: &CanonicalConfig, contract: &ConfigContract) -> Vec<Confi
         match config.get(key) {
             Some(found) if expected.matches(&found.value) => {}
             Some(found) => differences.push(ConfigMismatch::Different { key, expected, found: found.clone() }),
-            None if expected == Expected::Absent => {}
+            None if expected.may_be_absent() => {}
             None => differences.push(ConfigMismatch::Missing { key, expected }),
         }
     }

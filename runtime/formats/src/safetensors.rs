@@ -18,7 +18,9 @@ const MAX_HEADER_BYTES: u64 = 100_000_000;
 #[derive(Debug, thiserror::Error)]
 pub enum SafetensorsError {
     /// The file ends inside the header, or is something else.
-    #[error("the header is {header} bytes long by its first 8 bytes, and {available} bytes follow: the file is cut off or not safetensors")]
+    #[error(
+        "the header is {header} bytes long by its first 8 bytes, and {available} bytes follow: the file is cut off or not safetensors"
+    )]
     HeaderLength {
         /// What the file claims.
         header: u64,

@@ -83,8 +83,8 @@ impl Checkpoint {
 
     fn open_gguf(path: &Path) -> Result<Self, LoadError> {
         let file = map(path)?;
-        let gguf = Gguf::read(&file)
-            .map_err(|problem| LoadError::Gguf { path: path.to_owned(), problem: Box::new(problem) })?;
+        let gguf =
+            Gguf::read(&file).map_err(|problem| LoadError::Gguf { path: path.to_owned(), problem: Box::new(problem) })?;
         if let Some(count) = gguf.metadata.get("split.count").and_then(|v| v.as_u64()).filter(|&count| count > 1) {
             return Err(LoadError::SplitGguf { path: path.to_owned(), count });
         }

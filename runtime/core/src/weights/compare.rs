@@ -14,11 +14,7 @@ use super::{Checkpoint, LoadError};
 const LAYER: &str = "{layer}";
 
 /// Compares everything that the checkpoint says with everything that the plan needs.
-pub(super) fn compare(
-    checkpoint: &Checkpoint,
-    tensors: &[TensorCheck],
-    config: &ConfigContract,
-) -> Result<(), LoadError> {
+pub(super) fn compare(checkpoint: &Checkpoint, tensors: &[TensorCheck], config: &ConfigContract) -> Result<(), LoadError> {
     let mut differences: Vec<String> =
         expect::compare(checkpoint.config(), config).iter().map(ToString::to_string).collect();
     differences.extend(tensor_differences(checkpoint, tensors));
@@ -64,7 +60,8 @@ impl Grouped {
 fn tensor_differences(checkpoint: &Checkpoint, checks: &[TensorCheck]) -> impl Iterator<Item = String> {
     let mut grouped = Grouped::default();
     let mut needed = HashSet::new();
-    for check in checks.iter().filter(|check| !matches!(check.need, Need::Nothing)) {
+    let (unread, read): (Vec<_>, Vec<_>) = checks.iter().partition(|check| matches!(check.need, Need::Nothing));
+    for check in read {
         for (name, layer) in names(check) {
             for what in one(checkpoint.tensor(&name), &check.need) {
                 grouped.add(check.name, layer, what);
@@ -74,10 +71,8 @@ fn tensor_differences(checkpoint: &Checkpoint, checks: &[TensorCheck]) -> impl I
     }
     for tensor in checkpoint.tensors() {
         let (name, layer) = without_layer(&tensor.name);
-        let ignored = checks
-            .iter()
-            .any(|c| matches!(c.need, Need::Nothing) && (c.name == tensor.name || c.name == name));
-        if !ignored && !needed.contains(&tensor.name) {
+        let is_ignored = unread.iter().any(|check| check.name == tensor.name || check.name == name);
+        if !is_ignored && !needed.contains(&tensor.name) {
             grouped.add(&name, layer, " is in the checkpoint and not in the plan".to_owned());
         }
     }

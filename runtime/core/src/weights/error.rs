@@ -11,6 +11,7 @@ use tenon_formats::safetensors::SafetensorsError;
 use crate::cpu::CpuError;
 use crate::dtype::KvDtypeName;
 use crate::linear::PackError;
+use crate::model::ModelInfo;
 
 /// Why a checkpoint was not loaded. Every message names the file, what is wrong in it, and the way out.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +145,10 @@ pub enum LoadError {
     #[error(transparent)]
     Cpu(#[from] CpuError),
     /// A cache dtype that the spec does not list.
-    #[error("{model} keeps its KV cache in {}, and {asked} was asked for: use one of these, or add it to kv_cache_dtype in the spec", list(allowed))]
+    #[error(
+        "{model} keeps its KV cache in {}, and {asked} was asked for: use one of those, or add it to kv_cache_dtype in the spec",
+        list(allowed)
+    )]
     KvCacheDtype {
         /// The model.
         model: &'static str,
@@ -153,12 +157,19 @@ pub enum LoadError {
         /// What the spec lists.
         allowed: &'static [KvDtypeName],
     },
-    /// A page size that no cache has.
-    #[error("a page of {page_size} tokens was asked for, and a page has a multiple of 16: try {}", page_size.next_multiple_of(16).max(16))]
-    PageSize {
-        /// What was asked for.
-        page_size: usize,
+    /// A number of the options that no model can have.
+    #[error("{message}")]
+    Option {
+        /// Which, its value, and what it may be.
+        message: String,
     },
+}
+
+impl LoadError {
+    /// The cache dtype of the options is none of the model's.
+    pub fn kv_cache_dtype(model: &ModelInfo, asked: KvDtypeName) -> Self {
+        Self::KvCacheDtype { model: model.name, asked, allowed: model.kv_cache_dtypes }
+    }
 }
 
 /// All differences between a checkpoint and a plan.

@@ -45,7 +45,9 @@ impl Need {
 
 impl TensorCheck {
     /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number.
-    /// `reason` is for the reader of the generated code.
+    ///
+    /// # Panics
+    /// At compile time, without a reason; it is for the reader of the generated code.
     pub const fn ignored(name: &'static str, reason: &'static str) -> Self {
         assert!(!reason.is_empty(), "an ignored tensor needs a reason");
         Self { name, layers: None, need: Need::Nothing }

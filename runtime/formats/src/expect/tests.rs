@@ -5,23 +5,18 @@ use serde_json::json;
 use super::*;
 
 const KEYS: &[ConfigKey] = &[
-    key("model_type", Expected::Text("llama")),
-    key("hidden_size", Expected::Int(96)),
-    key("rms_norm_eps", Expected::Float(1e-5)),
-    key("tie_word_embeddings", Expected::Bool(true)),
-    key("sliding_window", Expected::Absent),
+    ConfigKey::new("model_type", Expected::Text("llama")),
+    ConfigKey::new("hidden_size", Expected::Int(96)),
+    ConfigKey::new("rms_norm_eps", Expected::Float(1e-5)),
+    ConfigKey::new("tie_word_embeddings", Expected::Bool(true)),
+    ConfigKey::new("sliding_window", Expected::Absent),
 ];
 const CONTRACT: ConfigContract =
-    ConfigContract { keys: KEYS, ignored: &[IgnoredKey { key: "is_llama_config", reason: "a leftover of training" }] };
-
-const fn key(key: &'static str, expected: Expected) -> ConfigKey {
-    ConfigKey { key, expected }
-}
+    ConfigContract { keys: KEYS, ignored: &[IgnoredKey::new("is_llama_config", "a leftover of training")] };
 
 /// The differences of a fitting config with `changes` over it.
 fn differences(changes: Value) -> Vec<String> {
-    let mut root =
-        json!({"model_type": "llama", "hidden_size": 96, "rms_norm_eps": 1e-5, "tie_word_embeddings": true});
+    let mut root = json!({"model_type": "llama", "hidden_size": 96, "rms_norm_eps": 1e-5, "tie_word_embeddings": true});
     for (key, value) in changes.as_object().unwrap() {
         root[key] = value.clone();
     }
@@ -86,4 +81,34 @@ fn keys_that_nobody_mentions_are_refused() {
     );
     let long = differences(json!({"list": vec![0; 100]}));
     assert!(long[0].len() < 160 && long[0].contains("0,0,0..."), "{long:?}");
+}
+
+#[test]
+fn lists_and_optional_values() {
+    const KEYS: &[ConfigKey] = &[
+        ConfigKey::new("layer_types", Expected::AbsentOr(&Expected::Each("full_attention", 2))),
+        ConfigKey::new("use_sliding_window", Expected::AbsentOr(&Expected::Bool(false))),
+    ];
+    const CONTRACT: ConfigContract = ConfigContract {
+        keys: KEYS,
+        ignored: &[IgnoredKey::new("model_type", ""), IgnoredKey::new("num_hidden_layers", "")],
+    };
+    let lines = |layers: u64, layer_types: Value, window: Value| -> Vec<String> {
+        let root = json!({
+            "model_type": "other", "num_hidden_layers": layers, "layer_types": layer_types, "use_sliding_window": window,
+        });
+        compare(&CanonicalConfig::from_hf(&root).unwrap(), &CONTRACT).iter().map(ToString::to_string).collect()
+    };
+    let (full, none): (_, [&str; 0]) = ("full_attention", []);
+    assert_eq!(lines(2, json!(null), json!(null)), none);
+    assert_eq!(lines(2, json!([full, full]), json!(false)), none);
+    // Two entries for three layers are not folded, and are what the spec says; the layer count is a key of its own.
+    assert_eq!(lines(3, json!([full, full]), json!(null)), none);
+    let expected = "the spec says \"full_attention\" for each of 2 layers or nothing, the checkpoint has";
+    assert_eq!(lines(2, json!([full]), json!(null)), [format!("layer_types: {expected} [\"full_attention\"]")]);
+    assert_eq!(lines(2, json!(["x", "x"]), json!(null)), [format!("layer_types: {expected} \"x\"")]);
+    assert_eq!(
+        lines(2, json!(null), json!(true)),
+        ["use_sliding_window: the spec says false or nothing, the checkpoint has true"]
+    );
 }

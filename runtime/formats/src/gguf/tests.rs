@@ -183,8 +183,7 @@ fn alignment_moves_the_data() {
         (Value::String("64".into()), "String(\"64\")"),
     ] {
         let file = write::gguf(&[("general.alignment", wrong)], &[]);
-        let expected =
-            format!("metadata `general.alignment` is {found}, and it must be a 32-bit power of two, at least 8");
+        let expected = format!("metadata `general.alignment` is {found}, and it must be a 32-bit power of two, at least 8");
         assert_eq!(message(&file), expected);
     }
     let mut far = aligned(Value::U32(32));
@@ -200,10 +199,7 @@ fn tensors_that_contradict_the_format() {
     assert_eq!(of(&[4, 0], 0, 0), "tensor `w`: the dimensions [4, 0] hold a zero");
     assert_eq!(of(&[1; 5], 0, 0), "tensor `w`: 5 dimensions, and GGUF has at most 4");
     assert_eq!(of(&[16], 99, 0), "tensor `w`: tensor type 99 is not known to this version");
-    assert_eq!(
-        of(&[48], 3, 0),
-        "tensor `w`: rows of 48 elements are no whole number of q4_1 blocks, which hold 32"
-    );
+    assert_eq!(of(&[48], 3, 0), "tensor `w`: rows of 48 elements are no whole number of q4_1 blocks, which hold 32");
     assert_eq!(of(&[8], 0, 33), "tensor `w`: its offset 33 is no multiple of the alignment 32");
     for dims in [&[u64::MAX, 2][..], &[1 << 32, 1 << 32, 4], &[1 << 62], &[1 << 16, 1 << 16, 1 << 16, 1 << 16]] {
         assert!(of(dims, 0, 0).ends_with("multiply to more than can be addressed"), "{dims:?}");
@@ -220,10 +216,7 @@ fn tensors_do_not_share_bytes() {
     let table_end = 24 + 2 * (8 + 1 + 4 + 8 + 4 + 8);
     assert_eq!(file[table_end - 8..table_end], 32u64.to_le_bytes());
     file[table_end - 8..table_end].fill(0);
-    assert_eq!(
-        message(&file),
-        "tensor `b`: its data begins at byte 96, and `a` ends at 128: they overlap"
-    );
+    assert_eq!(message(&file), "tensor `b`: its data begins at byte 96, and `a` ends at 128: they overlap");
 }
 
 #[test]

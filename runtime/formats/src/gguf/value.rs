@@ -171,11 +171,7 @@ impl Array {
 }
 
 /// `count` numbers of `N` bytes: they are known to be in the file before anything is allocated.
-fn numbers<const N: usize, T>(
-    from: &mut Cursor<'_>,
-    count: u64,
-    decode: fn([u8; N]) -> T,
-) -> Result<Vec<T>, ReadError> {
+fn numbers<const N: usize, T>(from: &mut Cursor<'_>, count: u64, decode: fn([u8; N]) -> T) -> Result<Vec<T>, ReadError> {
     let (items, _) = from.take(count, N as u64)?.as_chunks::<N>();
     Ok(items.iter().copied().map(decode).collect())
 }

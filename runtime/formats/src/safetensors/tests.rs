@@ -116,7 +116,8 @@ fn tensors_tile_the_data() {
 
 #[test]
 fn names_stand_once() {
-    let text = r#"{"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
+    let text =
+        r#"{"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
     assert!(message(&with_header(text, 0)).starts_with("the header is not valid: duplicate tensor `w`"));
     let text = r#"{"w":{"dtype":"F32","dtype":"F16","shape":[0],"data_offsets":[0,0]}}"#;
     assert!(message(&with_header(text, 0)).contains("duplicate key `dtype`"));
