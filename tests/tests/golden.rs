@@ -208,7 +208,7 @@ fn same(a: &[f32], b: &[f32]) -> Result<(), String> {
 fn smollm2_weights() -> Option<PathBuf> {
     let path = match std::env::var_os("TENON_SMOLLM2") {
         Some(path) => PathBuf::from(path),
-        None => tenon_engine::home::model_dir("smollm2-135m-instruct")?,
+        None => return None,
     };
     let required = std::env::var_os("TENON_REQUIRE_WEIGHTS").is_some();
     assert!(path.exists() || !required, "TENON_REQUIRE_WEIGHTS is set, and {} does not exist", path.display());
@@ -256,9 +256,9 @@ fn smollm2(weights: &std::path::Path, variant: Variant) -> Result<(), Failed> {
     }
     let (what, value, bound) = match variant.kv {
         KvDtypeName::F32 => ("largest", worst, 1e-4),
-        // This case states no bf16 error of the reference. Rounding keys and values to 8 bits of significand moves these
-        // logits by less than the 16-bit references of the random goldens (0.8% and more).
-        KvDtypeName::Bf16 => ("median", median(&all), 8e-3),
+        // This case states no bf16 error of the reference. Keys and values are each off by at most 2^-9, and the median of
+        // what that does to the logits must stay below the sum of the two.
+        KvDtypeName::Bf16 => ("median", median(&all), 2.0 * 2.0_f64.powi(-9)),
     };
     println!(
         "smollm2-135m-instruct-q4_1/{variant}: {what} relative error {value:.2e}, {:.1}% of the bound {bound:.0e}; \

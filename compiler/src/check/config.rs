@@ -89,7 +89,7 @@ pub fn contract(
             } else {
                 keys.int("rotary_dim", gqa.rope.rotary_dim);
             }
-            scaling(&mut keys, &gqa.rope.scaling, hf);
+            scaling(&mut keys, &gqa.rope.scaling);
         }
         if let Some((_, Ffn::GatedMlp { intermediate_size, bias, .. })) = &kind.ffn {
             keys.int("intermediate_size", *intermediate_size);
@@ -161,14 +161,10 @@ fn partial_rotary(keys: &mut Keys, rotary_dim: usize, head_dim: usize) {
     }
 }
 
-fn scaling(keys: &mut Keys, scaling: &RopeScaling, hf: bool) {
+fn scaling(keys: &mut Keys, scaling: &RopeScaling) {
     match scaling {
         RopeScaling::Default => {
-            if hf {
-                keys.add("rope_type", ConfigValue::Text("default".to_owned()));
-            } else {
-                keys.add("rope_type", ConfigValue::AbsentOr(Box::new(ConfigValue::Text("none".to_owned()))));
-            }
+            keys.add("rope_type", ConfigValue::Text("default".to_owned()));
             for key in ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"] {
                 keys.add(key, ConfigValue::Absent);
             }

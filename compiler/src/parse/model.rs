@@ -56,7 +56,7 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
         let mixers = named(root.optional_table("mixer"), mixer::read);
         let ffns = named(root.optional_table("ffn"), ffn);
         let weights = weights(root.table("weights"));
-        let config_ignore = config(root.table("config"));
+        let config_ignore = root.optional_table("config").map_or(Some(Vec::new()), config);
         let chat = chat(root.table("chat"));
         let tools = parser(root.table("tools")).map(|parser| ToolsTable { parser });
         let reasoning = parser(root.table("reasoning")).map(|parser| ReasoningTable { parser });

@@ -61,7 +61,7 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("head_dim", Expected::Int(64)),
         ConfigKey::new("rope_theta", Expected::Float(100000.0)),
         ConfigKey::new("rotary_dim", Expected::Int(64)),
-        ConfigKey::new("rope_type", Expected::AbsentOr(&Expected::Text("none"))),
+        ConfigKey::new("rope_type", Expected::Text("default")),
         ConfigKey::new("factor", Expected::Absent),
         ConfigKey::new("low_freq_factor", Expected::Absent),
         ConfigKey::new("high_freq_factor", Expected::Absent),

@@ -110,13 +110,7 @@ pub fn generate(
     }
     let now = Instant::now();
     let first_token = first_token.unwrap_or(now);
-    Ok(Generation {
-        text,
-        finish: end.0,
-        usage: end.1,
-        prompt_time: first_token - started,
-        decode_time: now - first_token,
-    })
+    Ok(Generation { text, finish: end.0, usage: end.1, prompt_time: first_token - started, decode_time: now - first_token })
 }
 
 #[cfg(test)]

@@ -121,23 +121,15 @@ pub fn read(bytes: &[u8], file: usize) -> Result<Vec<TensorEntry>, SafetensorsEr
 
     let data_start = LENGTH_BYTES + header_bytes;
     let data_bytes = length - data_start;
-    let mut tensors = infos
-        .into_iter()
-        .map(|(name, info)| entry(name, info, file, data_start, data_bytes))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut tensors =
+        infos.into_iter().map(|(name, info)| entry(name, info, file, data_start, data_bytes)).collect::<Result<Vec<_>, _>>()?;
     check_layout(&mut tensors, data_start, length)?;
     tensors.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(tensors)
 }
 
 /// Checks one tensor by itself.
-fn entry(
-    name: String,
-    info: TensorInfo,
-    file: usize,
-    data_start: u64,
-    data_bytes: u64,
-) -> Result<TensorEntry, SafetensorsError> {
+fn entry(name: String, info: TensorInfo, file: usize, data_start: u64, data_bytes: u64) -> Result<TensorEntry, SafetensorsError> {
     let TensorInfo { dtype, shape, data_offsets: [begin, end] } = info;
     let format = TensorFormat::from_name(&dtype);
     let given = begin..end;

@@ -73,18 +73,21 @@ fn dot<S: Simd, B: Block, const R: usize, const T: usize>(s: S, w: [&[B]; T], x:
             for t in 1..T {
                 words[t] = block[t].words(s, v);
             }
-            for j in 0..B::STEP {
-                let mut weight = [block[0].weight(s, scale[0], words[0], j); T];
-                for t in 1..T {
-                    weight[t] = block[t].weight(s, scale[t], words[t], j);
-                }
-                for r in 0..R {
-                    let input = s.splat(inputs[r][v * B::STEP + j]);
-                    for t in 0..T {
-                        sums[r][t] = s.fma(weight[t], input, sums[r][t]);
+            // Written out, because the shift in `weight` should be a constant, and LLVM leaves a loop of this size a loop.
+            macro_rules! inputs {
+                ($($j:literal)*) => {$(
+                    if $j < B::STEP {
+                        let k = v * B::STEP + $j;
+                        for t in 0..T {
+                            let weight = block[t].weight(s, scale[t], words[t], $j);
+                            for r in 0..R {
+                                sums[r][t] = s.fma(weight, s.splat(inputs[r][k]), sums[r][t]);
+                            }
+                        }
                     }
-                }
+                )*};
             }
+            inputs!(0 1 2 3 4 5 6 7);
         }
     }
     sums

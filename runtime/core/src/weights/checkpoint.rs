@@ -83,8 +83,7 @@ impl Checkpoint {
 
     fn open_gguf(path: &Path) -> Result<Self, LoadError> {
         let file = map(path)?;
-        let gguf =
-            Gguf::read(&file).map_err(|problem| LoadError::Gguf { path: path.to_owned(), problem: Box::new(problem) })?;
+        let gguf = Gguf::read(&file).map_err(|problem| LoadError::Gguf { path: path.to_owned(), problem: Box::new(problem) })?;
         if let Some(count) = gguf.metadata.get("split.count").and_then(|v| v.as_u64()).filter(|&count| count > 1) {
             return Err(LoadError::SplitGguf { path: path.to_owned(), count });
         }
@@ -102,8 +101,8 @@ impl Checkpoint {
     fn open_sharded(dir: &Path) -> Result<Self, LoadError> {
         let config = read_config(dir)?;
         let path = dir.join(INDEX);
-        let index = index::read(&read(&path)?)
-            .map_err(|problem| LoadError::Index { path: path.clone(), problem: Box::new(problem) })?;
+        let index =
+            index::read(&read(&path)?).map_err(|problem| LoadError::Index { path: path.clone(), problem: Box::new(problem) })?;
         let mut files = Vec::new();
         let mut tensors = Vec::new();
         for (i, shard) in index.shards.iter().enumerate() {
@@ -217,9 +216,8 @@ impl MappedTensor {
 
 /// Checks that each tensor is in the shard that the index names, and nowhere else.
 fn check_index(path: &Path, index: &Index, tensors: &[TensorEntry]) -> Result<(), LoadError> {
-    let disagree = |tensor: &str, problem| {
-        Err(LoadError::IndexDisagrees { index: path.to_owned(), tensor: tensor.to_owned(), problem })
-    };
+    let disagree =
+        |tensor: &str, problem| Err(LoadError::IndexDisagrees { index: path.to_owned(), tensor: tensor.to_owned(), problem });
     for tensor in tensors {
         let found = &index.shards[tensor.file];
         match index.tensors.get(&tensor.name) {

@@ -15,8 +15,7 @@ const LAYER: &str = "{layer}";
 
 /// Compares everything that the checkpoint says with everything that the plan needs.
 pub(super) fn compare(checkpoint: &Checkpoint, tensors: &[TensorCheck], config: &ConfigContract) -> Result<(), LoadError> {
-    let mut differences: Vec<String> =
-        expect::compare(checkpoint.config(), config).iter().map(ToString::to_string).collect();
+    let mut differences: Vec<String> = expect::compare(checkpoint.config(), config).iter().map(ToString::to_string).collect();
     differences.extend(tensor_differences(checkpoint, tensors));
     refuse(checkpoint, differences)
 }

@@ -95,7 +95,8 @@ fn a_sequence_waits_until_its_pages_are_free() {
 
 #[test]
 fn it_ends_at_an_end_token_at_the_context_or_when_cancelled() {
-    let mut engine = Engine::new(Box::new(Fake::new(fake_limits(), |t| one_hot(if t.len() == 5 { 299 } else { 1 }))), CONFIG).unwrap();
+    let mut engine =
+        Engine::new(Box::new(Fake::new(fake_limits(), |t| one_hot(if t.len() == 5 { 299 } else { 1 }))), CONFIG).unwrap();
     let id = engine.submit(request(&[1, 2, 3], None)).unwrap();
     let events = run(&mut engine);
     assert_eq!(tokens(&events, id), [1, 1]);
@@ -179,9 +180,6 @@ fn configurations_under_which_prompts_could_starve_are_refused() {
         new(7, 3).unwrap_err(),
         "a chunk of 7 beside 2 other sequences needs steps of 9 tokens, and the model was loaded for 8"
     );
-    assert_eq!(
-        new(1, 5).unwrap_err(),
-        "5 sequences need as many rows of logits, and the model was loaded for 4"
-    );
+    assert_eq!(new(1, 5).unwrap_err(), "5 sequences need as many rows of logits, and the model was loaded for 4");
     assert_eq!(new(0, 1).unwrap_err(), "chunk must be at least 1");
 }

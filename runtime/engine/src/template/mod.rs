@@ -5,7 +5,7 @@ mod json;
 mod source;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
+use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use serde_json::Map;
 
@@ -99,6 +99,7 @@ impl ChatTemplate {
         environment.set_syntax(syntax.map_err(|e| TemplateError::Compile(explain(&e)))?);
         environment.set_fuel(Some(FUEL));
         environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.add_test("iterable", is_iterable);
         environment.add_filter("tojson", json::tojson);
         environment.add_function("raise_exception", raise_exception);
         environment.add_function("strftime_now", move |format: &str| clock.format(format));
@@ -107,11 +108,7 @@ impl ChatTemplate {
         if let Some(tools) = &source.tool_use {
             environment.add_template_owned("tools", without_generation_tags(tools)).map_err(compile)?;
         }
-        Ok(Self {
-            environment,
-            has_tool_template: source.tool_use.is_some(),
-            special_tokens: special_tokens.to_vec(),
-        })
+        Ok(Self { environment, has_tool_template: source.tool_use.is_some(), special_tokens: special_tokens.to_vec() })
     }
 
     /// The text of a conversation.
@@ -148,6 +145,11 @@ impl std::fmt::Debug for ChatTemplate {
 
 fn raise_exception(message: &str) -> Result<Value, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, "raise_exception").with_source(Raised(message.to_owned())))
+}
+
+/// Jinja2's test: unlike here by default, `none` is not iterable.
+fn is_iterable(value: &Value) -> bool {
+    !value.is_none() && (value.kind() == ValueKind::String || value.try_iter().is_ok())
 }
 
 fn raised(error: &Error) -> Option<String> {

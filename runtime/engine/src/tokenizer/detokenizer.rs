@@ -41,8 +41,7 @@ impl Detokenizer {
 
     /// Appends to `text` what token `id` completes.
     pub fn push(&mut self, tokenizer: &Tokenizer, id: u32, text: &mut String) -> Result<(), UnknownToken> {
-        let (bytes, special) =
-            tokenizer.pieces.get(id).ok_or(UnknownToken { id, vocab_size: tokenizer.vocab_size() })?;
+        let (bytes, special) = tokenizer.pieces.get(id).ok_or(UnknownToken { id, vocab_size: tokenizer.vocab_size() })?;
         if !special || self.special == SpecialTokens::Show {
             self.push_bytes(bytes, text);
         }
@@ -52,12 +51,13 @@ impl Detokenizer {
     fn push_bytes(&mut self, bytes: &[u8], text: &mut String) {
         self.pending.extend_from_slice(bytes);
         let mut held = 0;
-        for chunk in self.pending.utf8_chunks() {
+        let mut chunks = self.pending.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
             text.push_str(chunk.valid());
             let invalid = chunk.invalid();
-            // Only the last chunk can be a beginning that is valid so far; any other one was followed by a wrong byte.
-            let unfinished = std::str::from_utf8(invalid).is_err_and(|e| e.error_len().is_none());
-            if unfinished {
+            // Only the last chunk can be the beginning of a character; after any other one a wrong byte followed.
+            let last = chunks.peek().is_none();
+            if last && std::str::from_utf8(invalid).is_err_and(|e| e.error_len().is_none()) {
                 held = invalid.len();
             } else if !invalid.is_empty() {
                 text.push(char::REPLACEMENT_CHARACTER);

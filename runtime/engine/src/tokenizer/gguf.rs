@@ -98,9 +98,7 @@ impl GgufVocabulary {
     /// Reads the `tokenizer.ggml.*` keys of a file.
     pub fn read(gguf: &Gguf) -> Result<Self, TokenizerError> {
         let missing = |key| metadata(key, "is missing: the file has no tokenizer of this kind");
-        let text = |key| {
-            value(gguf, key, "a string", |v| v.as_str().map(str::to_owned))?.ok_or_else(|| missing(key))
-        };
+        let text = |key| value(gguf, key, "a string", |v| v.as_str().map(str::to_owned))?.ok_or_else(|| missing(key));
         let texts = |key| value(gguf, key, "an array of strings", Value::as_strings)?.ok_or_else(|| missing(key));
         let id = |key| value(gguf, key, "a token id", |v| u32::try_from(v.as_u64()?).ok());
         let flag = |key| value(gguf, key, "a bool", Value::as_bool);
@@ -158,10 +156,9 @@ impl GgufVocabulary {
                 return Err(metadata(key, format!("{id} is outside the {tokens} tokens")));
             }
         }
-        for (key, add, id) in [
-            ("tokenizer.ggml.add_bos_token", self.add_bos, self.bos),
-            ("tokenizer.ggml.add_eos_token", self.add_eos, self.eos),
-        ] {
+        for (key, add, id) in
+            [("tokenizer.ggml.add_bos_token", self.add_bos, self.bos), ("tokenizer.ggml.add_eos_token", self.add_eos, self.eos)]
+        {
             if add == Some(true) && id.is_none() {
                 return Err(metadata(key, "is true, and the file does not say which token that is"));
             }

@@ -101,24 +101,15 @@ mod tests {
     fn each_family_cuts_as_its_regex_says() {
         let text = "I'LL pay  1234 €!!\n\n  it's";
         assert_eq!(cut("gpt-2", text), ["I", "'", "LL", " pay", " ", " 1234", " €!!", "\n\n ", " it", "'s"]);
-        assert_eq!(
-            cut("smollm", text),
-            ["I", "'", "LL", " pay", "  ", "1", "2", "3", "4", " €!!", "\n\n ", " it", "'s"]
-        );
-        assert_eq!(
-            cut("llama-bpe", text),
-            ["I", "'LL", " pay", " ", " ", "123", "4", " €!!\n\n", " ", " it", "'s"]
-        );
-        assert_eq!(
-            cut("qwen2", text),
-            ["I", "'LL", " pay", " ", " ", "1", "2", "3", "4", " €!!\n\n", " ", " it", "'s"]
-        );
+        assert_eq!(cut("smollm", text), ["I", "'", "LL", " pay", "  ", "1", "2", "3", "4", " €!!", "\n\n ", " it", "'s"]);
+        assert_eq!(cut("llama-bpe", text), ["I", "'LL", " pay", " ", " ", "123", "4", " €!!\n\n", " ", " it", "'s"]);
+        assert_eq!(cut("qwen2", text), ["I", "'LL", " pay", " ", " ", "1", "2", "3", "4", " €!!\n\n", " ", " it", "'s"]);
     }
 
     #[test]
     fn long_runs_of_whitespace_are_cut_to_the_end() {
         // The library stops without an error when the regex engine gives up; every byte must still be in a piece.
-        let text = format!("a{}b{}", " ".repeat(300_000), "\n".repeat(300_000));
+        let text = format!("a{}b{}", " ".repeat(100_000), "\n".repeat(100_000));
         for name in ["gpt-2", "smollm", "llama-bpe", "qwen2"] {
             let pieces = cut(name, &text);
             assert_eq!(pieces.iter().map(|p| p.len()).sum::<usize>(), text.len(), "{name}");

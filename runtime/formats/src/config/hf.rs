@@ -71,7 +71,7 @@ impl CanonicalConfig {
 #[derive(Default)]
 struct Stated {
     keys: BTreeMap<String, ConfigValue>,
-    /// Keys that are given as null and nowhere else.
+    /// Keys that are given as null where nothing outside of it gave a value.
     nulls: BTreeSet<String>,
 }
 
@@ -85,7 +85,6 @@ impl Stated {
                 }
                 continue;
             }
-            self.nulls.remove(&key);
             let origin = Origin::Stated(format!("{prefix}{key}"));
             self.keys.insert(key, ConfigValue { value, origin });
         }
@@ -117,7 +116,6 @@ impl Stated {
                 }
             }
         }
-        leaves.keys().for_each(|key| _ = self.nulls.remove(key));
         self.keys.extend(leaves);
         Ok(())
     }
@@ -133,7 +131,6 @@ impl Stated {
             Some(_) => {}
             None => _ = self.keys.insert(new.to_owned(), value),
         }
-        self.nulls.remove(new);
         None
     }
 }

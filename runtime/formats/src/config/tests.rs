@@ -217,8 +217,7 @@ fn gguf_head_widths() {
     assert_eq!(shown(&wide(32), "head_dim"), "32 (llama.attention.key_length)");
     assert_eq!(shown(&wide(32), "llama.attention.value_length"), "-");
     assert_eq!(shown(&wide(16), "llama.attention.value_length"), "16 (llama.attention.value_length)");
-    let heads =
-        |per_layer: Vec<u32>| gguf(&[("llama.attention.head_count_kv", GgufValue::Array(Array::U32(per_layer)))], &[]);
+    let heads = |per_layer: Vec<u32>| gguf(&[("llama.attention.head_count_kv", GgufValue::Array(Array::U32(per_layer)))], &[]);
     assert_eq!(heads(vec![3, 3]).int("num_key_value_heads"), Some(3));
     assert_eq!(heads(vec![3, 6]).int("num_key_value_heads"), None);
 }

@@ -89,10 +89,8 @@ fn lists_and_optional_values() {
         ConfigKey::new("layer_types", Expected::AbsentOr(&Expected::Each("full_attention", 2))),
         ConfigKey::new("use_sliding_window", Expected::AbsentOr(&Expected::Bool(false))),
     ];
-    const CONTRACT: ConfigContract = ConfigContract {
-        keys: KEYS,
-        ignored: &[IgnoredKey::new("model_type", ""), IgnoredKey::new("num_hidden_layers", "")],
-    };
+    const CONTRACT: ConfigContract =
+        ConfigContract { keys: KEYS, ignored: &[IgnoredKey::new("model_type", ""), IgnoredKey::new("num_hidden_layers", "")] };
     let lines = |layers: u64, layer_types: Value, window: Value| -> Vec<String> {
         let root = json!({
             "model_type": "other", "num_hidden_layers": layers, "layer_types": layer_types, "use_sliding_window": window,

@@ -108,16 +108,12 @@ fn tensors_tile_the_data() {
     assert!(read(&with_header(&pair("[8,16]"), 16), 0).is_ok());
     let overlap = message(&with_header(&pair("[4,12]"), 12));
     assert_eq!(overlap, "tensors `a` and `b` overlap: the one ends at byte 8 of the data, the other begins at 4");
-    assert_eq!(
-        message(&with_header(&pair("[12,20]"), 20)),
-        "bytes 8 to 12 of the data, before tensor `b`, belong to no tensor"
-    );
+    assert_eq!(message(&with_header(&pair("[12,20]"), 20)), "bytes 8 to 12 of the data, before tensor `b`, belong to no tensor");
 }
 
 #[test]
 fn names_stand_once() {
-    let text =
-        r#"{"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
+    let text = r#"{"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
     assert!(message(&with_header(text, 0)).starts_with("the header is not valid: duplicate tensor `w`"));
     let text = r#"{"w":{"dtype":"F32","dtype":"F16","shape":[0],"data_offsets":[0,0]}}"#;
     assert!(message(&with_header(text, 0)).contains("duplicate key `dtype`"));

@@ -53,8 +53,7 @@ mod directories {
         );
         assert_eq!(open_error(dir.path()), expected);
         let file = dir.path().join("consolidated.safetensors");
-        let expected =
-            format!("{} is one file of a checkpoint; give the directory, which has config.json too", file.display());
+        let expected = format!("{} is one file of a checkpoint; give the directory, which has config.json too", file.display());
         assert_eq!(open_error(&file), expected);
     }
 
@@ -86,8 +85,7 @@ mod directories {
                 map.insert(tensor.to_owned(), shard)
             };
             fs::write(&path, index.to_string()).unwrap();
-            let expected =
-                format!("{}: `{tensor}` {problem}: index and shards are of different checkpoints", path.display());
+            let expected = format!("{}: `{tensor}` {problem}: index and shards are of different checkpoints", path.display());
             assert_eq!(open_error(dir.path()), expected);
         }
     }
@@ -125,8 +123,7 @@ mod files {
         metadata.push(("split.count", GgufValue::U16(4)));
         let dir = gguf_dir(&metadata, &tensors(&GGUF));
         let path = dir.path().join("tiny.gguf");
-        let expected =
-            format!("{} is one of 4 parts; join them with llama.cpp's `llama-gguf-split --merge`", path.display());
+        let expected = format!("{} is one of 4 parts; join them with llama.cpp's `llama-gguf-split --merge`", path.display());
         assert_eq!(open_error(&path), expected);
     }
 

@@ -1,0 +1,180 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use tenon_core::cpu::Isa;
+use tenon_core::dtype::KvDtypeName;
+
+/// Serves the models that were compiled into it.
+#[derive(Debug, Parser)]
+#[command(name = "tenon-server", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the models that are compiled in, and whether their weights are here
+    List,
+    /// Fetch the weights of a model from the sources that its spec lists
+    Pull(PullArgs),
+    /// Answer one prompt; only the text goes to stdout
+    Generate(GenerateArgs),
+    /// Talk to a model in the terminal
+    Chat(ChatArgs),
+    /// Write the logits of given token ids, to compare with any reference
+    Logits(LogitsArgs),
+}
+
+/// Arguments of `pull`.
+#[derive(Debug, Args)]
+pub struct PullArgs {
+    /// The model, as `list` names it
+    pub name: String,
+    /// Only this source of the spec, counted from 1
+    #[arg(long, value_name = "N")]
+    pub source: Option<usize>,
+}
+
+/// Where weights are and how they run.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LoadArgs {
+    /// A checkpoint directory or a .gguf file [default: where `pull` puts them]
+    #[arg(long, value_name = "PATH")]
+    pub weights: Option<PathBuf>,
+    /// Threads that compute [default: one per physical core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// What the KV cache stores [default: the first that the spec allows]
+    #[arg(long, value_name = "DTYPE", value_parser = kv_dtype)]
+    pub kv_cache_dtype: Option<KvDtypeName>,
+    /// Instruction set of the kernels [default: the fastest of this machine]
+    #[arg(long)]
+    pub isa: Option<Isa>,
+}
+
+/// How long a conversation may be.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ContextArgs {
+    /// Tokens that prompt and answer have room for, in whole pages [default: the model's, at most 8192]
+    #[arg(long, value_name = "TOKENS")]
+    pub context: Option<usize>,
+}
+
+/// How tokens are chosen; what is not given is the spec's.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct SamplingArgs {
+    /// 0 takes the most likely token
+    #[arg(long, value_name = "T")]
+    pub temperature: Option<f32>,
+    /// Keep the fewest most likely tokens whose probability reaches this
+    #[arg(long, value_name = "P")]
+    pub top_p: Option<f32>,
+    /// Keep that many of the most likely tokens; 0 keeps all
+    #[arg(long, value_name = "K")]
+    pub top_k: Option<u32>,
+    /// The same seed gives the same answer [default: another one each time]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Tokens of an answer at most [default: what the context holds]
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
+}
+
+/// Arguments of `generate`.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// The model, as `list` names it
+    pub name: String,
+    /// What to answer
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: String,
+    /// The system message
+    #[arg(long, value_name = "TEXT", conflicts_with = "raw")]
+    pub system: Option<String>,
+    /// Continue the prompt as it is, without the chat template
+    #[arg(long)]
+    pub raw: bool,
+    /// Print times and counts to stderr
+    #[arg(long)]
+    pub stats: bool,
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub context: ContextArgs,
+}
+
+/// Arguments of `chat`.
+#[derive(Debug, Args)]
+pub struct ChatArgs {
+    /// The model, as `list` names it
+    pub name: String,
+    /// The system message
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Print times and counts to stderr after each answer
+    #[arg(long)]
+    pub stats: bool,
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub context: ContextArgs,
+}
+
+/// Arguments of `logits`.
+#[derive(Debug, Args)]
+pub struct LogitsArgs {
+    /// The model, as `list` names it
+    pub name: String,
+    /// A safetensors file with `input_ids`, i32 `[tokens]` or `[1, tokens]`
+    #[arg(long, value_name = "FILE")]
+    pub tokens: PathBuf,
+    /// The safetensors file to write, with `logits`, f32 `[tokens, vocab]`
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Tokens per step
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub chunk: usize,
+    /// Tokens per page of the cache, a multiple of 16
+    #[arg(long, value_name = "N", default_value_t = crate::load::PAGE_SIZE)]
+    pub page: usize,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+fn kv_dtype(text: &str) -> Result<KvDtypeName, String> {
+    let known = KvDtypeName::ALL.map(KvDtypeName::as_str).join(", ");
+    KvDtypeName::parse(text).ok_or_else(|| format!("there is no cache dtype `{text}`; {known} exist"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_what_exists() {
+        let parse = |flags: &[&str]| {
+            let line = ["tenon-server", "generate", "m", "--prompt", "x"].iter().chain(flags);
+            Cli::try_parse_from(line).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(parse(&["--kv-cache-dtype", "bf16", "--isa", "portable"]), Ok(()));
+        assert!(parse(&["--kv-cache-dtype", "fp8"]).unwrap_err().contains("there is no cache dtype `fp8`; f32, bf16 exist"));
+        assert!(parse(&["--isa", "neon"]).unwrap_err().contains("neon"));
+        assert!(parse(&["--raw", "--system", "x"]).unwrap_err().contains("cannot be used with"));
+    }
+}

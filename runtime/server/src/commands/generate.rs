@@ -1,0 +1,48 @@
+//! `generate`: one prompt, one answer.
+
+use tenon_core::model::ModelEntry;
+use tenon_engine::Conversation;
+use tenon_engine::template::message;
+
+use super::answer;
+use crate::cli::GenerateArgs;
+use crate::load::Loaded;
+use crate::{Failure, interrupt, load};
+
+/// Answers the prompt on stdout.
+pub fn run(args: &GenerateArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
+    let mut loaded = load::for_text(models, &args.name, args.raw, &args.load, args.context)?;
+    let prompt = prompt_ids(&loaded, args)?;
+    let request = loaded.request(prompt, &args.sampling);
+    let seed = request.sampling.seed;
+    if args.stats {
+        let memory = loaded.memory;
+        let mib = |bytes: usize| bytes as f64 / (1024.0 * 1024.0);
+        eprintln!(
+            "loaded {} in {:.2} s: weights {:.1} MiB, cache {:.1} MiB, scratch {:.1} MiB",
+            loaded.info.name,
+            loaded.time.as_secs_f64(),
+            mib(memory.weights),
+            mib(memory.cache),
+            mib(memory.scratch)
+        );
+    }
+    interrupt::install();
+    let answer = answer::stream(&mut loaded, request)?;
+    if args.stats {
+        answer::print_stats(&answer, seed);
+    }
+    Ok(())
+}
+
+fn prompt_ids(loaded: &Loaded, args: &GenerateArgs) -> Result<Vec<u32>, Failure> {
+    if args.raw {
+        return Ok(loaded.tokenizer.encode_text(&args.prompt)?);
+    }
+    let Some(template) = &loaded.template else {
+        return Err(format!("{} has no chat format; --raw continues the prompt as it is", args.name).into());
+    };
+    let system = args.system.as_deref().map(|text| message("system", text));
+    let messages: Vec<_> = system.into_iter().chain([message("user", &args.prompt)]).collect();
+    Ok(template.encode(&loaded.tokenizer, &Conversation::new(&messages))?)
+}

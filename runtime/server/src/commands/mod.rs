@@ -1,0 +1,24 @@
+//! One module per command.
+
+mod answer;
+mod chat;
+mod generate;
+mod list;
+mod logits;
+mod pull;
+
+use tenon_core::model::ModelEntry;
+
+use crate::Failure;
+use crate::cli::Command;
+
+/// Runs one command with the models that are compiled in.
+pub fn run(command: Command, models: &[&'static ModelEntry]) -> Result<(), Failure> {
+    match command {
+        Command::List => list::run(models),
+        Command::Pull(args) => pull::run(&args, models),
+        Command::Generate(args) => generate::run(&args, models),
+        Command::Chat(args) => chat::run(&args, models),
+        Command::Logits(args) => logits::run(&args, models),
+    }
+}

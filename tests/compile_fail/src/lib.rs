@@ -1,0 +1,1 @@
+//! Wirings that must not compile: see `cases/` and `tests/compile_fail.rs`.

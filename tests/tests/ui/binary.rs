@@ -1,0 +1,67 @@
+//! The `tenon` binary, as it would be run from a shell.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use tenon_compiler::diagnostic::{Format, Id};
+
+use crate::case::{Case, check};
+
+/// Runs `tenon --root ROOT ARGUMENTS`.
+pub fn tenon(root: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(&*BINARY);
+    command.arg("--root").arg(root).args(arguments).env_remove("CLICOLOR_FORCE");
+    command.output().unwrap_or_else(|e| panic!("{}: {e}", BINARY.display()))
+}
+
+/// Built into the folder that holds this test, so that it is never older than the compiler that the other tests see.
+static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let test = std::env::current_exe().expect("the path of this test");
+    let profile = test.parent().and_then(Path::parent).expect("a test stands in <target>/<profile>/deps");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--package", "tenon-compiler", "--bin", "tenon", "--target-dir"]);
+    build.arg(profile.parent().expect("a profile stands in a target folder"));
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    if profile.ends_with("release") {
+        build.arg("--release");
+    }
+    let output = build.output().unwrap_or_else(|e| panic!("cargo build: {e}"));
+    assert!(output.status.success(), "cargo build: {}", String::from_utf8_lossy(&output.stderr));
+    profile.join(format!("tenon{}", std::env::consts::EXE_SUFFIX))
+});
+
+/// `tenon explain ID` prints the page, and `tenon explain` lists every id.
+pub fn explain() -> Result<(), String> {
+    let run = |arguments: &[&str]| {
+        let output = tenon(Path::new("nowhere"), arguments);
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for id in Id::ALL {
+        if run(&["explain", id.as_str()]) != (true, format!("{}\n", id.page().trim_end())) {
+            return Err(format!("`tenon explain {id}` does not print the page"));
+        }
+    }
+    let (_, list) = run(&["explain"]);
+    let listed: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let ids: Vec<&str> = Id::ALL.iter().map(|id| id.as_str()).collect();
+    if listed == ids { Ok(()) } else { Err(format!("`tenon explain` lists\n{list}")) }
+}
+
+/// `tenon check` ends with 1 and prints what the library renders: for people and scripts to stderr, JSON to stdout.
+pub fn checks(case: &Case) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let files = case.files();
+    files.write(folder.path());
+    let sources = files.sources();
+    for format in Format::ALL {
+        let output = tenon(folder.path(), &["check", "--format", format.as_str()]);
+        let (said, silent) = if format == Format::Json { (output.stdout, output.stderr) } else { (output.stderr, output.stdout) };
+        let (said, expected) = (String::from_utf8_lossy(&said), check(&sources).render(&sources, format, false));
+        if said.trim_end() != expected.trim_end() || !silent.is_empty() || output.status.code() != Some(1) {
+            return Err(format!("--format {}: {}\n{said}", format.as_str(), output.status));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! UI tests of the diagnostics: the exact text of every case, and what holds for all of them. `TENON_BLESS=1` writes the texts.
+
+mod advice;
+mod binary;
+mod case;
+mod frozen;
+mod load;
+mod meta;
+mod stage;
+
+use std::process::ExitCode;
+use std::sync::LazyLock;
+
+use libtest_mimic::{Arguments, Trial};
+
+use case::Case;
+use stage::Stage;
+
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(Case::all);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials = vec![
+        trial("meta/every_id_has_cases_and_every_folder_an_id", || meta::folders(&CASES)),
+        trial("meta/bases_are_good", || meta::bases(&CASES)),
+        trial("meta/every_page_has_four_sections", meta::pages),
+        trial("meta/wording", || meta::wording(&CASES)),
+        trial("meta/short_and_json", || meta::forms(&CASES)),
+        trial("binary/explain_prints_pages", binary::explain),
+    ];
+    for case in CASES.iter() {
+        trials.push(trial(&case.name, || stage::run(case)));
+        if Stage::of(case.id) != Stage::Check {
+            continue;
+        }
+        if advice::has_patches(case) {
+            trials.push(trial(&format!("{}/patches", case.name), || advice::patches(case)));
+        }
+        if !case.mistake.fix.is_empty() {
+            trials.push(trial(&format!("{}/fix", case.name), || advice::fix(case)));
+        }
+    }
+    let several = CASES.iter().find(|case| case.name.ends_with("in_two_files")).expect("a case with errors in two files");
+    trials.push(trial("binary/check_prints_all_forms", || binary::checks(several)));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: &str, run: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
+    Trial::test(name, move || run().map_err(Into::into))
+}

@@ -1,0 +1,168 @@
+//! What holds for all ids, pages and cases.
+
+use tenon_compiler::diagnostic::{Diagnostic, Format, Id};
+use tenon_compiler::source::SourceMap;
+
+use crate::case::{Case, Files, check, entries, relative, ui};
+use crate::stage::Stage;
+
+/// Every id has a case, every folder is an id, and every folder of cases holds cases and nothing else.
+pub fn folders(cases: &[Case]) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for id in Id::ALL {
+        if !cases.iter().any(|case| case.id == *id) {
+            wrong.push(format!("{id} has no case"));
+        }
+    }
+    let known = |path: &str| cases.iter().any(|case| case.name == path);
+    for folder in entries(&ui()) {
+        let name = relative(&folder, &ui());
+        if name == "base" {
+            continue;
+        }
+        if name.parse::<Id>().is_err() {
+            wrong.push(format!("ui/{name} is no id"));
+        }
+        for path in entries(&folder) {
+            let below = relative(&path, &ui());
+            if path.is_dir() && !known(&below) {
+                wrong.push(format!("ui/{below} holds no case.toml"));
+            }
+            if path.is_file() && !(known(&name) && is_of_a_case(&path)) {
+                wrong.push(format!("ui/{below} belongs to no case"));
+            }
+            if path.is_dir() {
+                let strangers = entries(&path).into_iter().filter(|file| !is_of_a_case(file));
+                wrong.extend(strangers.map(|file| format!("ui/{} belongs to no case", relative(&file, &ui()))));
+            }
+        }
+    }
+    none(wrong)
+}
+
+fn is_of_a_case(file: &std::path::Path) -> bool {
+    file.is_file() && file.file_name().is_some_and(|name| name == "case.toml" || name == "expected.txt")
+}
+
+/// The bases have no error of their own, and each has cases.
+pub fn bases(cases: &[Case]) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for folder in entries(&ui().join("base")) {
+        let name = relative(&folder, &ui().join("base"));
+        let sources = Files::base(&name).sources();
+        wrong.extend(check(&sources).has_errors().then(|| check(&sources).render(&sources, Format::Human, false)));
+        if !cases.iter().any(|case| case.mistake.base == name) {
+            wrong.push(format!("no case has the base {name}"));
+        }
+    }
+    none(wrong)
+}
+
+/// Every id has a page with its four sections in order.
+pub fn pages() -> Result<(), String> {
+    const SECTIONS: [&str; 4] =
+        ["## What happened in the field", "## Why it is an error", "## How to fix it", "## Example"];
+    let sections = |id: &Id| id.page().lines().filter(|line| line.starts_with("## ")).collect::<Vec<_>>();
+    let right = |id: &&Id| id.page().starts_with(&format!("# {id}\n")) && sections(id) == SECTIONS;
+    none(Id::ALL.iter().filter(|id| !right(id)).map(|id| format!("{id}: title and four sections")))
+}
+
+/// Messages, labels, notes and helps are each one line that follows the house style, and every diagnostic says where it stands.
+pub fn wording(cases: &[Case]) -> Result<(), String> {
+    none(every_diagnostic(cases, |diagnostic, _| {
+        let mut wrong = Vec::new();
+        let message = &diagnostic.message;
+        if !message.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '`') {
+            wrong.push(format!("begins with neither a small letter nor a name in backticks nor a number: {message}"));
+        }
+        if message.chars().count() > 110 {
+            wrong.push(format!("is longer than a line should be: {message}"));
+        }
+        let labels = diagnostic.labels.iter().map(|label| &label.text).filter(|text| !text.is_empty());
+        for text in [message].into_iter().chain(labels).chain(&diagnostic.notes).chain(&diagnostic.helps) {
+            if text.ends_with('.') || text.contains('\n') || text.trim() != text || text.is_empty() {
+                wrong.push(format!("is not one line without a period: {text:?}"));
+            }
+            if text.matches('`').count() % 2 != 0 {
+                wrong.push(format!("has a backtick without its pair: {text}"));
+            }
+        }
+        if !diagnostic.labels.iter().any(|label| label.primary) {
+            wrong.push(format!("points nowhere: {message}"));
+        }
+        wrong
+    }))
+}
+
+/// The other two forms say the same: one line each with a place, and JSON whose places lie in the files.
+pub fn forms(cases: &[Case]) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
+        let sources = case.files().sources();
+        let found = check(&sources);
+        let (diagnostics, short) = (found.sorted(), found.render(&sources, Format::Short, false));
+        if short.lines().count() != diagnostics.len() {
+            wrong.push(format!("{}: {} lines for {} diagnostics", case.name, short.lines().count(), diagnostics.len()));
+        }
+        for (line, diagnostic) in short.lines().zip(&diagnostics) {
+            if !is_short(line, diagnostic, &sources) {
+                wrong.push(format!("{}: not path:line:column: error[{}]: message: {line}", case.name, diagnostic.id));
+            }
+        }
+        let json = found.render(&sources, Format::Json, false);
+        if let Err(why) = is_json(&json, &diagnostics, &sources) {
+            wrong.push(format!("{}: {why}: {json}", case.name));
+        }
+    }
+    none(wrong)
+}
+
+fn is_short(line: &str, diagnostic: &Diagnostic, sources: &SourceMap) -> bool {
+    let Some((place, message)) = line.split_once(&format!(": error[{}]: ", diagnostic.id)) else { return false };
+    let mut parts = place.rsplitn(3, ':');
+    let mut number = || parts.next().and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
+    let (column, row) = (number(), number());
+    let file = sources.files().find(|(_, file)| Some(file.path.as_str()) == parts.next());
+    let lines = file.map_or(0, |(_, file)| file.text.split('\n').count());
+    message == diagnostic.message && column > 0 && (1..=lines).contains(&row)
+}
+
+fn is_json(json: &str, diagnostics: &[&Diagnostic], sources: &SourceMap) -> Result<(), &'static str> {
+    let document: serde_json::Value = serde_json::from_str(json).map_err(|_| "no JSON")?;
+    let listed = document["diagnostics"].as_array().ok_or("no list of diagnostics")?;
+    if listed.len() != diagnostics.len() {
+        return Err("another number of diagnostics");
+    }
+    for (entry, diagnostic) in listed.iter().zip(diagnostics) {
+        if entry["id"] != diagnostic.id.as_str() || entry["message"] != diagnostic.message.as_str() {
+            return Err("another id or message");
+        }
+        let labels = entry["labels"].as_array().ok_or("no labels")?;
+        for (label, known) in labels.iter().zip(&diagnostic.labels) {
+            let file = sources.files().find(|(_, file)| label["path"] == file.path.as_str()).ok_or("an unknown path")?.1;
+            let byte = |key: &str| label[key].as_u64().and_then(|b| usize::try_from(b).ok()).ok_or("no byte");
+            let text = file.text.get(byte("byte_start")?..byte("byte_end")?).ok_or("bytes outside the file")?;
+            if text != sources.text(&known.span) {
+                return Err("bytes of another place");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every diagnostic of every case that the compiler checks.
+fn every_diagnostic(cases: &[Case], look: impl Fn(&Diagnostic, &SourceMap) -> Vec<String>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
+        let sources = case.files().sources();
+        for diagnostic in check(&sources).sorted() {
+            wrong.extend(look(diagnostic, &sources).into_iter().map(|why| format!("{}: {why}", case.name)));
+        }
+    }
+    wrong
+}
+
+fn none(wrong: impl IntoIterator<Item = String>) -> Result<(), String> {
+    let wrong: Vec<String> = wrong.into_iter().collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
