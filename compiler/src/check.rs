@@ -2,24 +2,32 @@
 
 mod attention;
 mod config;
+mod coverage;
+mod fit;
 mod kernels;
 mod layers;
+mod templates;
 
 use crate::architecture;
-use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
 use crate::model::{ChatTemplate, Checkpoint, Model, Pull, Sampling};
-use crate::source::SourceMap;
+use crate::source::{SourceMap, Span, Spanned};
 use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 
 /// Checks every model. A model with errors is left out; all errors of all models are reported.
+///
+/// Kernels are selected only where templates and KERNEL.toml could be read: what a broken one offers or chooses is not known,
+/// and a gap that it leaves would be a false one.
 pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec<Model> {
-    kernels::templates(specs, diags);
+    let before = diags.len();
+    templates::check(specs, diags);
+    let sound_templates = !specs.broken_templates && diags.len() == before;
     let mut models = Vec::new();
     for (spec, kernel) in specs.models.values() {
         let mut own = Diagnostics::default();
         let model = model(spec, sources, &mut own);
         match model {
-            Some(mut model) if !own.has_errors() => {
+            Some(mut model) if !own.has_errors() && sound_templates && !specs.broken_kernels.contains(&spec.folder) => {
                 model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
                 if !own.has_errors() {
                     models.push(model);
@@ -65,15 +73,10 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
     let architecture = architecture::find(&spec.checkpoint.model_type);
     if architecture.is_none() {
         let known: Vec<&str> = architecture::ARCHITECTURES.iter().map(|a| a.model_type).collect();
-        let model_type = spec.checkpoint.model_type.as_str();
-        diags.push(
-            Diagnostic::new(Id::UnknownValue, format!("no architecture has model_type `{model_type}`"))
-                .label(&spec.checkpoint.model_type.span, "its tensor names and conventions are unknown")
-                .help(
-                    did_you_mean(model_type, known.iter().copied())
-                        .unwrap_or_else(|| format!("known: {}", quoted(known.iter().copied()))),
-                ),
-        );
+        let model_type = &spec.checkpoint.model_type;
+        let diagnostic = Diagnostic::new(Id::UnknownValue, format!("no architecture has model_type `{}`", model_type.value))
+            .label(&model_type.span, "its tensor names and conventions are unknown");
+        diags.push(suggest_text(diagnostic, model_type, &known, || format!("this version has {}", quoted(&known))));
     }
 
     let kinds = layers::kinds(spec, diags);
@@ -128,11 +131,11 @@ fn chat_template(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics)
 }
 
 /// The server has no parsers yet, and a spec that names one would be believed.
-fn no_parser_yet(what: &str, key: &str, parser: &crate::source::Spanned<String>, diags: &mut Diagnostics) {
+fn no_parser_yet(what: &str, key: &str, parser: &Spanned<String>, diags: &mut Diagnostics) {
     if parser.value != "none" {
         diags.push(
             Diagnostic::new(Id::UnknownValue, format!("no {what} parser is named `{}`", parser.value))
-                .label(&parser.span, format!("{key} can be \"none\" in this version")),
+                .label(&parser.span, format!("`{key}` can only be \"none\" in this version")),
         );
     }
 }
@@ -167,7 +170,7 @@ fn same_module(models: &[Model], specs: &Specs, diags: &mut Diagnostics) {
 
 /// Reports values that stand twice in a list.
 pub(crate) fn distinct<T: PartialEq>(
-    list: &[crate::source::Spanned<T>],
+    list: &[Spanned<T>],
     name: impl Fn(&T) -> &str,
     what: &str,
     diags: &mut Diagnostics,
@@ -181,6 +184,35 @@ pub(crate) fn distinct<T: PartialEq>(
             );
         }
     }
+}
+
+/// Adds "did you mean", with the fix when only one name is near, or else `otherwise`.
+pub(crate) fn suggest(
+    diagnostic: Diagnostic,
+    wanted: &str,
+    known: &[&str],
+    span: &Span,
+    otherwise: impl FnOnce() -> String,
+) -> Diagnostic {
+    match (did_you_mean(wanted, known.iter().copied()), &nearest(wanted, known.iter().copied())[..]) {
+        (Some(question), [name]) => diagnostic.help(question).patch(span, *name),
+        (Some(question), _) => diagnostic.help(question),
+        (None, _) => diagnostic.help(otherwise()),
+    }
+}
+
+/// [`suggest`] for a name in quotes.
+pub(crate) fn suggest_text(
+    diagnostic: Diagnostic,
+    wanted: &Spanned<String>,
+    known: &[&str],
+    otherwise: impl FnOnce() -> String,
+) -> Diagnostic {
+    let mut diagnostic = suggest(diagnostic, &wanted.value, known, &wanted.span, otherwise);
+    for patch in &mut diagnostic.patches {
+        patch.replacement = format!("\"{}\"", patch.replacement);
+    }
+    diagnostic
 }
 
 /// A number that `parse` has kept within 31 bits.

@@ -7,7 +7,7 @@ mod whereabouts;
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Id};
+use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean};
 use crate::reader::Vocabulary;
 use crate::source::{FileId, SourceMap, Span};
 use crate::spec::{KernelSpec, ModelSpec, Specs, Target, TemplateSpec};
@@ -15,8 +15,8 @@ use crate::spec::{KernelSpec, ModelSpec, Specs, Target, TemplateSpec};
 /// Reads the specs among the sources, which are known by their names: `<folder>/MODEL.toml`, `<folder>/KERNEL.toml` beside it,
 /// and `<folder>/TEMPLATE.toml`; the last folder of the path names the model or template. Other files are left alone.
 ///
-/// A file with errors is left out of the result and its errors go to `diags`. A model whose KERNEL.toml has errors stays, as if
-/// it had none, so that `check` can go on with what is good.
+/// A file with errors is left out of the result and its errors go to `diags`. A model whose KERNEL.toml has errors stays, so that
+/// `check` can go on with what is good.
 pub fn parse(sources: &SourceMap, diags: &mut Diagnostics) -> Specs {
     let mut models: BTreeMap<&str, (FileId, Option<ModelSpec>)> = BTreeMap::new();
     let mut kernels: BTreeMap<&str, (FileId, Option<KernelSpec>)> = BTreeMap::new();
@@ -42,13 +42,19 @@ pub fn parse(sources: &SourceMap, diags: &mut Diagnostics) -> Specs {
     for (folder, (file, _)) in &kernels {
         if !models.contains_key(folder) {
             let message = format!("no MODEL.toml stands beside this KERNEL.toml of `{folder}`");
-            diags.push(Diagnostic::new(Id::UnknownReference, message).label(&beginning(*file), "says how to run a model"));
+            let diagnostic = Diagnostic::new(Id::UnknownReference, message).label(&beginning(*file), "which model is this for?");
+            let near = did_you_mean(folder, models.keys().copied().filter(|model| !kernels.contains_key(model)));
+            diags.push(near.into_iter().fold(diagnostic, Diagnostic::help));
         }
     }
     for (folder, (_, model)) in models {
-        let kernel = kernels.remove(folder).and_then(|(_, kernel)| kernel);
-        specs.models.extend(model.map(|model| (folder.to_owned(), (model, kernel))));
+        let kernel = kernels.remove(folder).map(|(_, kernel)| kernel);
+        if let Some(None) = kernel {
+            specs.broken_kernels.insert(folder.to_owned());
+        }
+        specs.models.extend(model.map(|model| (folder.to_owned(), (model, kernel.flatten()))));
     }
+    specs.broken_templates = templates.values().any(|(_, template)| template.is_none());
     specs.templates = templates.into_iter().filter_map(|(name, (_, template))| Some((name.to_owned(), template?))).collect();
     specs
 }
@@ -58,7 +64,8 @@ fn is_first<T>(known: &BTreeMap<&str, (FileId, T)>, folder: &str, file: FileId, 
     let first = known.get(folder).map(|(first, _)| *first);
     if let Some(first) = first {
         let diagnostic = Diagnostic::new(Id::DuplicateValue, format!("two folders define the {what} `{folder}`"));
-        diags.push(diagnostic.label(&beginning(file), "again").context(&beginning(first), "first here"));
+        let diagnostic = diagnostic.label(&beginning(file), "again").context(&beginning(first), "first here");
+        diags.push(diagnostic.help("rename one of the folders"));
     }
     first.is_none()
 }

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest};
+use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
 use crate::source::{FileId, Source, Span, Spanned};
 
 pub(crate) use value::{Value, Vocabulary};
@@ -29,6 +29,7 @@ pub(crate) fn read_file<T>(
         text: &source.text,
         whereabouts,
         found: RefCell::default(),
+        missing: RefCell::default(),
         done: RefCell::default(),
         open: Cell::new(0),
     };
@@ -38,7 +39,7 @@ pub(crate) fn read_file<T>(
     debug_assert!(result.is_none() || reading.open.get() == 0, "a table was neither finished nor abandoned");
 
     if errors.is_empty() {
-        reading.report_unread();
+        reading.settle();
         let found = reading.found.into_inner();
         let good = found.is_empty();
         diags.extend(found);
@@ -54,13 +55,29 @@ pub(crate) fn read_file<T>(
             matches!(d.id, Id::WrongType | Id::UnknownValue | Id::ValueOutOfRange | Id::TodoValue | Id::ExpressionSyntax);
         of_a_value && d.place().is_some_and(|place| !broken.contains(&line(place.range.start)))
     }));
-    for (error, span) in errors.iter().zip(spans) {
-        // The parser's message is "what, expected what"; its first part is the error, the second belongs to the place.
-        let (what, expected) = error.message().split_once(", expected ").unwrap_or((error.message(), ""));
-        let label = if expected.is_empty() { String::new() } else { format!("expected {expected}") };
-        diags.push(Diagnostic::new(Id::TomlSyntax, what.replace('\n', " ")).label(&Span { file, range: span }, label));
-    }
+    diags.extend(errors.iter().zip(spans).map(|(error, range)| syntax(error.message(), Span { file, range }, &source.text)));
     None
+}
+
+/// What the parser says, in the words of the other diagnostics.
+fn syntax(message: &str, span: Span, text: &str) -> Diagnostic {
+    let what = text.get(span.range.clone()).unwrap_or_default();
+    let diagnostic = |message: String| Diagnostic::new(Id::TomlSyntax, message);
+    match message {
+        "duplicate key" if !what.is_empty() => {
+            diagnostic(format!("duplicate key `{}`", what.trim_matches('"'))).label(&span, "it is given above already")
+        }
+        _ if message.starts_with("string values must be quoted") && !what.is_empty() => {
+            let diagnostic = diagnostic("text must be quoted".to_owned()).label(&span, "no number, date or truth value");
+            diagnostic.help("put it in quotes").patch(&span, format!("{what:?}"))
+        }
+        _ => {
+            // The parser's message is "what, expected what"; its first part is the error, the second belongs to the place.
+            let (what, expected) = message.split_once(", expected ").unwrap_or((message, ""));
+            let label = if expected.is_empty() { String::new() } else { format!("expected {expected}") };
+            diagnostic(what.replace('\n', " ")).label(&span, label)
+        }
+    }
 }
 
 /// One file while it is read.
@@ -69,6 +86,8 @@ struct Reading<'t> {
     text: &'t str,
     whereabouts: Whereabouts,
     found: RefCell<Vec<Diagnostic>>,
+    /// Kept apart, because a key that nothing reads often explains one that is missing.
+    missing: RefCell<Vec<Missing>>,
     done: RefCell<Vec<Done>>,
     /// Tables that are neither finished nor abandoned.
     open: Cell<usize>,
@@ -80,6 +99,15 @@ struct Done {
     asked: Vec<&'static str>,
     present: Vec<String>,
     unread: Vec<Unread>,
+}
+
+/// A key or table that must be there and is not.
+struct Missing {
+    /// The table that needs it, and where that begins.
+    path: String,
+    header: Span,
+    key: String,
+    table: bool,
 }
 
 /// A key that nothing asked for.
@@ -98,17 +126,27 @@ impl Reading<'_> {
         self.found.borrow_mut().push(diagnostic);
     }
 
-    /// Reports unread keys. It runs last, when every table's keys are known, so that it can say where a key belongs.
-    fn report_unread(&self) {
+    /// Reports what was left over and what was missing. It runs last, when every table's keys are known, so that it can say
+    /// where a key belongs, and so that a misspelt key is one error and not two.
+    fn settle(&self) {
         let done = self.done.borrow();
+        let mut missing = self.missing.take();
         for table in done.iter() {
             for unread in &table.unread {
-                self.push(self.unknown_key(table, unread, &done));
+                let (diagnostic, explained) = self.unknown_key(table, unread, &done, &missing);
+                self.push(diagnostic);
+                if let Some(at) = explained {
+                    missing.remove(at);
+                }
             }
+        }
+        for missing in &missing {
+            self.push(self.missing_key(missing, &done));
         }
     }
 
-    fn unknown_key(&self, table: &Done, unread: &Unread, all: &[Done]) -> Diagnostic {
+    /// The error for a key that nothing reads, and which of the missing keys was meant.
+    fn unknown_key(&self, table: &Done, unread: &Unread, all: &[Done], missing: &[Missing]) -> (Diagnostic, Option<usize>) {
         let key = unread.key.as_str();
         let message = match (unread.table, table.path.is_empty()) {
             (true, true) => format!("unknown table `[{key}]`"),
@@ -117,20 +155,43 @@ impl Reading<'_> {
             (false, false) => format!("unknown key `{key}` in `[{}]`", table.path),
         };
         let diagnostic = Diagnostic::new(Id::UnknownKey, message);
-        let elsewhere = all.iter().find(|t| t.path != table.path && t.asked.contains(&key));
-        if let Some(other) = elsewhere {
-            let place = if other.path.is_empty() { "the top level".to_owned() } else { format!("`[{}]`", other.path) };
-            return diagnostic.label(&unread.span, format!("belongs to {place}"));
+        let belongs = |path: &str| if path.is_empty() { "belongs to the top level".to_owned() } else { format!("belongs to `[{path}]`") };
+        if let Some(at) = missing.iter().position(|m| m.path != table.path && m.key == key) {
+            let diagnostic = diagnostic.label(&unread.span, belongs(&missing[at].path));
+            return (diagnostic.context(&missing[at].header, "is missing here"), Some(at));
+        }
+        if let Some(other) = all.iter().find(|t| t.path != table.path && t.asked.contains(&key)) {
+            return (diagnostic.label(&unread.span, belongs(&other.path)), None);
         }
         // A key that is there already cannot be what was meant.
         let candidates = table.asked.iter().copied().filter(|asked| !table.present.iter().any(|p| p == asked));
         let candidates: Vec<&str> = candidates.collect();
         let diagnostic = diagnostic.label(&unread.span, "nothing reads this");
         match (did_you_mean(key, candidates.iter().copied()), &nearest(key, candidates)[..]) {
-            (Some(question), [name]) => diagnostic.help(question).patch(&unread.span, *name),
-            (Some(question), _) => diagnostic.help(question),
-            (None, _) => diagnostic,
+            (Some(question), [name]) => {
+                let explained = missing.iter().position(|m| m.path == table.path && m.key == *name);
+                (diagnostic.help(question).patch(&unread.span, *name), explained)
+            }
+            (Some(question), _) => (diagnostic.help(question), None),
+            (None, _) => (diagnostic, None),
         }
+    }
+
+    fn missing_key(&self, missing: &Missing, all: &[Done]) -> Diagnostic {
+        let Missing { path, header, key, table } = missing;
+        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        let name = if *table { format!("`[{full}]`") } else { format!("`{key}`") };
+        let label = if path.is_empty() {
+            "the file ends without it".to_owned()
+        } else if self.text[header.range.clone()].starts_with('[') {
+            format!("`{}` needs it", &self.text[header.range.clone()])
+        } else {
+            format!("`{path}` needs it")
+        };
+        let diagnostic = Diagnostic::new(Id::MissingKey, format!("{name} is missing")).label(header, label);
+        let keys = all.iter().filter(|t| *table && t.path == full).map(|t| format!("it has the keys {}", quoted(&t.asked)));
+        let place = (self.whereabouts)(key).map(|place| format!("`{key}` is usually found in {place}"));
+        keys.chain(place).fold(diagnostic, Diagnostic::help)
     }
 }
 
@@ -183,7 +244,7 @@ impl<'r> Table<'r> {
         match self.take(key) {
             Some((span, value)) => Value::new(self.reading, key, span, value),
             None => {
-                self.report_missing(key, false);
+                self.miss(key, false);
                 None
             }
         }
@@ -208,7 +269,7 @@ impl<'r> Table<'r> {
             return table;
         }
         if !there {
-            self.report_missing(key, true);
+            self.miss(key, true);
         }
         self.absent(key)
     }
@@ -265,9 +326,12 @@ impl<'r> Table<'r> {
     }
 
     /// Ends a table that cannot be read further, because what decides on its keys is wrong. The file has errors then.
-    pub(crate) fn abandon(self) {
-        self.reading.open.set(self.reading.open.get() - 1);
-        debug_assert!(self.absent || !self.reading.found.borrow().is_empty(), "abandoned without a reason");
+    pub(crate) fn abandon(mut self) {
+        let reading = self.reading;
+        let reason = self.absent || !reading.found.borrow().is_empty() || !reading.missing.borrow().is_empty();
+        debug_assert!(reason, "abandoned without a reason");
+        self.entries.clear();
+        self.finish();
     }
 
     /// Reports something about this table.
@@ -275,15 +339,12 @@ impl<'r> Table<'r> {
         self.reading.push(diagnostic);
     }
 
-    /// Reports that a key or a table below this one is missing, unless this table itself is.
-    pub(crate) fn report_missing(&self, key: &str, table: bool) {
-        if self.absent {
-            return;
+    /// Notes that a key or a table below this one is missing, unless this table itself is.
+    fn miss(&self, key: &str, table: bool) {
+        if !self.absent {
+            let missing = Missing { path: self.path.clone(), header: self.header.clone(), key: key.to_owned(), table };
+            self.reading.missing.borrow_mut().push(missing);
         }
-        let name = if table { format!("`[{}]`", self.path_of(key)) } else { format!("`{key}`") };
-        let label = if self.path.is_empty() { String::new() } else { format!("`[{}]` needs it", self.path) };
-        let diagnostic = Diagnostic::new(Id::MissingKey, format!("{name} is missing")).label(&self.header, label);
-        self.reading.push(self.whereabouts(key, diagnostic));
     }
 
     /// Adds to a diagnostic where the value of a key is usually found.

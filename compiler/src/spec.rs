@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "fields are the keys of the TOMLs, documented in the reference")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::expr::Expr;
 use crate::source::{FileId, Span, Spanned};
@@ -324,4 +324,8 @@ pub struct Specs {
     pub models: BTreeMap<String, (ModelSpec, Option<KernelSpec>)>,
     /// Templates by folder name.
     pub templates: BTreeMap<String, TemplateSpec>,
+    /// Models whose KERNEL.toml has errors: what it would have chosen is not known.
+    pub broken_kernels: BTreeSet<String>,
+    /// A TEMPLATE.toml has errors: what it would have offered is not known.
+    pub broken_templates: bool,
 }

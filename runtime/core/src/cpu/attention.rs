@@ -13,7 +13,7 @@ use super::simd::{Kernel, Simd};
 use crate::batch::{Batch, PageId, SequenceSpan};
 use crate::cache::{KvView, PagedKv, TILE_KV};
 use crate::dtype::KvDtype;
-use crate::linear::gemm::{MAX_TILE, PanelRow, rows_by_16};
+use crate::linear::gemm::{MAX_TILE, PanelRow, RowsBy16};
 use crate::rows::Rows;
 use crate::scale::SoftmaxScale;
 
@@ -144,11 +144,18 @@ impl<D: KvDtype> QueryTile<'_, D> {
         for start in (0..context).step_by(TILE_KV) {
             let page = pages[start / self.kv.page_size].0 as usize;
             let (keys, values) = self.kv.tile(page, kv_head, start % self.kv.page_size / TILE_KV);
+            if rows <= MAX_TILE && start + TILE_KV < context {
+                let next = start + TILE_KV;
+                let page = pages[next / self.kv.page_size].0 as usize;
+                let (keys, values) = self.kv.tile(page, kv_head, next % self.kv.page_size / TILE_KV);
+                prefetch(s, keys);
+                prefetch(s, values);
+            }
             let keys = D::widen(keys, key_room.as_flattened_mut()).as_chunks::<8>().0.as_chunks::<2>().0;
             let values = D::widen(values, value_room.as_flattened_mut()).as_chunks::<8>().0;
             let mut scores: [PanelRow; MAX_TILE_Q] = [[[0.0; 8]; 2]; MAX_TILE_Q];
             for (q, scores) in queries[..rows].chunks(MAX_TILE).zip(scores.chunks_mut(MAX_TILE)) {
-                rows_by_16(s, q, keys, &mut scores[..q.len()]);
+                s.call(RowsBy16 { x: q, panel: keys, sums: &mut scores[..q.len()] });
             }
             for row in 0..rows {
                 let token = tokens.start + row / heads.len();
@@ -171,6 +178,14 @@ impl<D: KvDtype> QueryTile<'_, D> {
                 s.store(s.div(s.load(v), total), v);
             }
         }
+    }
+}
+
+/// Asks for a tile. With few rows, reading the cache takes longer than the arithmetic.
+#[inline(always)]
+fn prefetch<S: Simd, T>(s: S, tile: &[T]) {
+    for line in tile.chunks(64 / size_of::<T>()) {
+        s.prefetch(line.as_ptr().cast());
     }
 }
 

@@ -14,15 +14,10 @@ impl Avx2 {
         let has = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
         has.then_some(Self(()))
     }
-
-    /// Runs `kernel`, compiled with the three instruction sets.
-    #[inline]
-    pub(super) fn enter<K: Kernel>(self, kernel: K) {
-        // SAFETY: `self` proves that the machine has the instructions.
-        unsafe { run(kernel, self) }
-    }
 }
 
+/// The one place where the instruction sets are enabled: everything that `kernel` does is inlined here.
+#[inline(never)]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn run<K: Kernel>(kernel: K, proof: Avx2) {
     kernel.run(proof);
@@ -45,6 +40,7 @@ impl Simd for Avx2 {
     type F = __m256;
     type W = __m256i;
 
+    #[inline(always)] fn call<K: Kernel>(self, kernel: K) { proven!(run(kernel, self)) }
     #[inline(always)] fn splat(self, x: f32) -> __m256 { proven!(_mm256_set1_ps(x)) }
     #[inline(always)] fn load(self, from: &[f32; 8]) -> __m256 { proven!(_mm256_loadu_ps(from.as_ptr())) }
     #[inline(always)] fn store(self, v: __m256, to: &mut [f32; 8]) { proven!(_mm256_storeu_ps(to.as_mut_ptr(), v)) }
@@ -72,6 +68,7 @@ impl Simd for Avx2 {
         })
     }
 
+    #[inline(always)] fn prefetch(self, from: *const u8) { proven!(_mm_prefetch::<_MM_HINT_T1>(from.cast())) }
     #[inline(always)] fn load_words(self, from: &[u8; 32]) -> __m256i { proven!(_mm256_loadu_si256(from.as_ptr().cast())) }
     #[inline(always)] fn and(self, v: __m256i, mask: u32) -> __m256i { proven!(_mm256_and_si256(v, _mm256_set1_epi32(mask as i32))) }
     #[inline(always)] fn shl(self, v: __m256i, bits: u32) -> __m256i { proven!(_mm256_sll_epi32(v, _mm_cvtsi32_si128(bits as i32))) }

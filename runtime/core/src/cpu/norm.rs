@@ -9,8 +9,7 @@ use crate::rows::Rows;
 /// `out = weight * x / sqrt(mean(x^2) + eps)` for each row; `[rows, D]` to `[rows, D]`. Sets the rows of `out`.
 pub fn rms_norm<const D: usize>(cpu: &Cpu, x: &Rows<f32, D>, weight: &Norm<D>, eps: f32, out: &mut Rows<f32, D>) {
     out.set_rows(x.rows());
-    out.as_mut_slice().copy_from_slice(x.as_slice());
-    normalise(cpu, out.as_mut_slice(), D, weight.weights(), eps);
+    normalise(cpu, Some(x.as_slice()), out.as_mut_slice(), D, weight.weights(), eps);
 }
 
 /// Normalises each head by itself: every `HEAD_DIM` elements of every row, in place, with the same weights.
@@ -21,17 +20,19 @@ pub fn head_norm<const D: usize, const HEAD_DIM: usize>(
     eps: f32,
 ) {
     const { assert!(D.is_multiple_of(HEAD_DIM), "a row is a whole number of heads") };
-    normalise(cpu, x.as_mut_slice(), D, weight.weights(), eps);
+    normalise(cpu, None, x.as_mut_slice(), D, weight.weights(), eps);
 }
 
-/// Normalises every `weight.len()` elements of rows of `width`.
-fn normalise(cpu: &Cpu, x: &mut [f32], width: usize, weight: &[f32], eps: f32) {
-    let unit = cpu.row_unit(x.len() / width, x.len());
-    cpu.over(&mut Grid::of_rows(x, width, unit), |cell| cpu.lanes().enter(Normalise { cell, weight, eps }));
+/// Normalises every `weight.len()` elements of rows of `width`, from `x` or in place.
+fn normalise(cpu: &Cpu, x: Option<&[f32]>, out: &mut [f32], width: usize, weight: &[f32], eps: f32) {
+    let unit = cpu.row_unit(out.len() / width, out.len());
+    cpu.over(&mut Grid::of_rows(out, width, unit), |out| cpu.lanes().enter(Normalise { x, out, width, weight, eps }));
 }
 
 struct Normalise<'a> {
-    cell: Cell<'a, f32>,
+    x: Option<&'a [f32]>,
+    out: Cell<'a, f32>,
+    width: usize,
     weight: &'a [f32],
     eps: f32,
 }
@@ -39,8 +40,12 @@ struct Normalise<'a> {
 impl Kernel for Normalise<'_> {
     #[inline(always)]
     fn run<S: Simd>(mut self, s: S) {
-        for r in self.cell.rows.clone() {
-            for x in self.cell.row_mut(r).chunks_exact_mut(self.weight.len()) {
+        for r in self.out.rows.clone() {
+            let out = self.out.row_mut(r);
+            if let Some(x) = self.x {
+                out.copy_from_slice(&x[r * self.width..][..self.width]);
+            }
+            for x in out.chunks_exact_mut(self.weight.len()) {
                 let mean = sum_of_squares(s, x) / x.len() as f32;
                 let scale = 1.0 / (mean + self.eps).sqrt();
                 for (x, w) in x.iter_mut().zip(self.weight) {

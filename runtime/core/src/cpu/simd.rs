@@ -14,6 +14,9 @@ pub(crate) trait Simd: Copy + Send + Sync {
     /// 8 lanes of 32-bit words.
     type W: Copy;
 
+    /// Runs `kernel` in a function of its own, which all callers share.
+    fn call<K: Kernel>(self, kernel: K);
+
     /// `x` in every lane.
     fn splat(self, x: f32) -> Self::F;
     fn load(self, from: &[f32; 8]) -> Self::F;
@@ -33,6 +36,8 @@ pub(crate) trait Simd: Copy + Send + Sync {
     /// The largest lane. Where a lane is NaN, the result is a lane of `v`, which one is not defined.
     fn reduce_max(self, v: Self::F) -> f32;
 
+    /// Asks the second-level cache for the line of an address, which may be any.
+    fn prefetch(self, from: *const u8);
     /// Little-endian words.
     fn load_words(self, from: &[u8; 32]) -> Self::W;
     fn and(self, v: Self::W, mask: u32) -> Self::W;
@@ -69,8 +74,8 @@ impl Lanes {
     pub(crate) fn enter<K: Kernel>(self, kernel: K) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(proof) => proof.enter(kernel),
-            Self::Portable => kernel.run(Portable),
+            Self::Avx2(proof) => proof.call(kernel),
+            Self::Portable => Portable.call(kernel),
         }
     }
 }
@@ -78,6 +83,11 @@ impl Lanes {
 /// Plain Rust on arrays of 8, which LLVM vectorises with what the build's target has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
+
+#[inline(never)]
+fn run<K: Kernel>(kernel: K, portable: Portable) {
+    kernel.run(portable);
+}
 
 /// One lane after the other; a macro because a closure would not be inlined in an unoptimised build.
 macro_rules! lanes {
@@ -97,6 +107,7 @@ impl Simd for Portable {
     type F = [f32; 8];
     type W = [u32; 8];
 
+    #[inline(always)] fn call<K: Kernel>(self, kernel: K) { run(kernel, self) }
     #[inline(always)] fn splat(self, x: f32) -> [f32; 8] { [x; 8] }
     #[inline(always)] fn load(self, from: &[f32; 8]) -> [f32; 8] { *from }
     #[inline(always)] fn store(self, v: [f32; 8], to: &mut [f32; 8]) { *to = v }
@@ -122,6 +133,7 @@ impl Simd for Portable {
         most
     }
 
+    #[inline(always)] fn prefetch(self, _: *const u8) {}
     #[inline(always)] fn load_words(self, from: &[u8; 32]) -> [u32; 8] {
         lanes!(i => u32::from_le_bytes([from[4 * i], from[4 * i + 1], from[4 * i + 2], from[4 * i + 3]]))
     }

@@ -2,9 +2,9 @@
 
 use super::block::Block;
 use super::product::{LANES, Product, write};
-use crate::cpu::simd::Simd;
+use crate::cpu::simd::{Kernel, Simd};
 
-/// Most rows that [`rows_by_16`] computes together: 6 rows of 16 outputs are 12 of the 16 vector registers.
+/// Most rows that [`RowsBy16`] computes together: 6 rows of 16 outputs are 12 of the 16 vector registers.
 pub(crate) const MAX_TILE: usize = 6;
 /// One input of 16 outputs.
 pub(crate) type PanelRow = [[f32; LANES]; 2];
@@ -78,26 +78,36 @@ fn multiply<S: Simd, B: Block>(
         for (r, x) in x.iter_mut().enumerate().take(sums.len()) {
             *x = &p.x(first + i * p.tile + r)[start..][..panel.len()];
         }
-        rows_by_16(s, &x[..sums.len()], panel, sums);
+        s.call(RowsBy16 { x: &x[..sums.len()], panel, sums });
     }
 }
 
 /// `sums[r] += sum over k of x[r][k] * panel[k]`, one chain per element, for 1 to [`MAX_TILE`] rows.
-#[inline(always)]
-pub(crate) fn rows_by_16<S: Simd>(s: S, x: &[&[f32]], panel: &[PanelRow], sums: &mut [PanelRow]) {
-    match x.len() {
-        1 => exactly::<S, 1>(s, x, panel, sums),
-        2 => exactly::<S, 2>(s, x, panel, sums),
-        3 => exactly::<S, 3>(s, x, panel, sums),
-        4 => exactly::<S, 4>(s, x, panel, sums),
-        5 => exactly::<S, 5>(s, x, panel, sums),
-        6 => exactly::<S, 6>(s, x, panel, sums),
-        rows => unreachable!("{rows} rows in a register tile"),
+///
+/// The storage format is gone at this point, so this is compiled once for all of them.
+pub(crate) struct RowsBy16<'a> {
+    pub(crate) x: &'a [&'a [f32]],
+    pub(crate) panel: &'a [PanelRow],
+    pub(crate) sums: &'a mut [PanelRow],
+}
+
+impl Kernel for RowsBy16<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        match self.x.len() {
+            1 => exactly::<S, 1>(s, self),
+            2 => exactly::<S, 2>(s, self),
+            3 => exactly::<S, 3>(s, self),
+            4 => exactly::<S, 4>(s, self),
+            5 => exactly::<S, 5>(s, self),
+            6 => exactly::<S, 6>(s, self),
+            rows => unreachable!("{rows} rows in a register tile"),
+        }
     }
 }
 
 #[inline(always)]
-fn exactly<S: Simd, const R: usize>(s: S, x: &[&[f32]], panel: &[PanelRow], sums: &mut [PanelRow]) {
+fn exactly<S: Simd, const R: usize>(s: S, RowsBy16 { x, panel, sums }: RowsBy16<'_>) {
     let mut rows = [&x[0][..panel.len()]; R];
     for r in 1..R {
         rows[r] = &x[r][..panel.len()];
