@@ -67,6 +67,15 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
                 .help("list the formats of the checkpoint, such as \"bf16\""),
         );
     }
+    for (name, reason) in spec.config_ignore.iter().chain(&spec.weights.ignore) {
+        if reason.value.trim().is_empty() {
+            diags.push(
+                Diagnostic::new(Id::MissingKey, format!("`{}` is ignored without a reason", name.value))
+                    .label(&reason.span, "an empty reason")
+                    .help("say why it does not change what the model computes"),
+            );
+        }
+    }
     no_parser_yet("tool", "tools.parser", &spec.tools.parser, diags);
     no_parser_yet("reasoning", "reasoning.parser", &spec.reasoning.parser, diags);
 
@@ -169,12 +178,7 @@ fn same_module(models: &[Model], specs: &Specs, diags: &mut Diagnostics) {
 }
 
 /// Reports values that stand twice in a list.
-pub(crate) fn distinct<T: PartialEq>(
-    list: &[Spanned<T>],
-    name: impl Fn(&T) -> &str,
-    what: &str,
-    diags: &mut Diagnostics,
-) {
+pub(crate) fn distinct<T: PartialEq>(list: &[Spanned<T>], name: impl Fn(&T) -> &str, what: &str, diags: &mut Diagnostics) {
     for (i, value) in list.iter().enumerate() {
         if let Some(first) = list[..i].iter().find(|v| v.value == value.value) {
             diags.push(

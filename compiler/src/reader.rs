@@ -155,7 +155,8 @@ impl Reading<'_> {
             (false, false) => format!("unknown key `{key}` in `[{}]`", table.path),
         };
         let diagnostic = Diagnostic::new(Id::UnknownKey, message);
-        let belongs = |path: &str| if path.is_empty() { "belongs to the top level".to_owned() } else { format!("belongs to `[{path}]`") };
+        let belongs =
+            |path: &str| if path.is_empty() { "belongs to the top level".to_owned() } else { format!("belongs to `[{path}]`") };
         if let Some(at) = missing.iter().position(|m| m.path != table.path && m.key == key) {
             let diagnostic = diagnostic.label(&unread.span, belongs(&missing[at].path));
             return (diagnostic.context(&missing[at].header, "is missing here"), Some(at));

@@ -89,7 +89,7 @@ fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Sca
             diagnostic = diagnostic.note(format!("`{name}` belongs to latent attention, `mla`; this is `gqa`"));
         }
         diags.push(suggest(diagnostic, name, &known, &expr.span.at(range.clone()), || {
-            format!("a gqa scale is taken over {}, usually `head_dim`", quoted(known))
+            format!("there are {}; a gqa scale is usually `rsqrt(head_dim)`", quoted(known))
         }));
         return None;
     }
@@ -134,11 +134,8 @@ fn rope(gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Rope> {
     if !rotary_dim.value.is_multiple_of(2) || rotary_dim.value > gqa.head_dim.value {
         let odd = !rotary_dim.value.is_multiple_of(2);
         let nearest = (gqa.head_dim.value - gqa.head_dim.value % 2).min(rotary_dim.value + 1);
-        let message = if odd {
-            "`rotary_dim` is odd, and elements are rotated in pairs"
-        } else {
-            "`rotary_dim` is over `head_dim`"
-        };
+        let message =
+            if odd { "`rotary_dim` is odd, and elements are rotated in pairs" } else { "`rotary_dim` is over `head_dim`" };
         diags.push(
             Diagnostic::new(Id::RotaryDim, message)
                 .label(&rotary_dim.span, format!("{} elements of each head are rotated", rotary_dim.value))

@@ -4,7 +4,7 @@ use super::size;
 use crate::architecture::{Architecture, Bias, Implied};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id};
 use crate::model::{BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, Mixer, RopeScaling};
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::spec::{FfnSpec, MixerSpec, ModelSpec};
 
 /// Compares what the spec states with what every checkpoint of this `model_type` has.
@@ -116,23 +116,49 @@ pub fn contract(
     }
     for (key, reason) in &spec.config_ignore {
         if keys.0.iter().any(|(k, _)| *k == key.value) {
-            diags.push(
-                Diagnostic::new(Id::ConfigIgnoreBound, format!("`{}` changes the output and cannot be ignored", key.value))
-                    .label(&key.span, "the spec binds this key to a value of its own")
-                    .help("delete the entry; the checkpoint is compared with the spec"),
-            );
+            let message = format!("`{}` changes the output and cannot be ignored", key.value);
+            let diagnostic = Diagnostic::new(Id::ConfigIgnoreBound, message);
+            let diagnostic = match stated(spec, &key.value) {
+                Some(place) => diagnostic.label(&key.span, "ignored").context(place, "the spec states it here"),
+                None => diagnostic.label(&key.span, "the architecture fixes its value"),
+            };
+            diags.push(diagnostic.help("delete the entry: the checkpoint is compared with the spec"));
             continue;
-        }
-        if reason.value.trim().is_empty() {
-            diags.push(
-                Diagnostic::new(Id::MissingKey, format!("`{}` is ignored without a reason", key.value))
-                    .label(&reason.span, "an empty reason")
-                    .help("say why the key does not change what the model computes"),
-            );
         }
         ignored.push((key.value.clone(), reason.value.clone()));
     }
     ConfigContract { keys: keys.0.into_iter().filter(|(_, v)| *v != ConfigValue::Conflict).collect(), ignored }
+}
+
+/// The key of MODEL.toml that states a key of config.json.
+fn stated<'s>(spec: &'s ModelSpec, key: &str) -> Option<&'s Span> {
+    let model = &spec.model;
+    let gqa = spec.mixers.first().map(|(_, MixerSpec::Gqa(gqa))| gqa);
+    let ffn = spec.ffns.first().map(|(_, FfnSpec::GatedMlp { intermediate_size, hidden_act, mlp_bias })| {
+        (&intermediate_size.key, &hidden_act.key, &mlp_bias.key)
+    });
+    Some(match key {
+        "model_type" => &spec.checkpoint.model_type.key,
+        "hidden_size" => &model.hidden_size.key,
+        "vocab_size" => &model.vocab_size.key,
+        "max_position_embeddings" => &model.max_position_embeddings.key,
+        "rms_norm_eps" => &model.rms_norm_eps.key,
+        "tie_word_embeddings" => &model.tie_word_embeddings.key,
+        "num_hidden_layers" => &spec.layers.num_hidden_layers.key,
+        "num_attention_heads" => &gqa?.num_attention_heads.key,
+        "num_key_value_heads" => &gqa?.num_key_value_heads.key,
+        "head_dim" => &gqa?.head_dim.key,
+        "attention_bias" => &gqa?.attention_bias.key,
+        "rope_theta" => &gqa?.rope.rope_theta.key,
+        "rotary_dim" | "partial_rotary_factor" => &gqa?.rope.rotary_dim.key,
+        "rope_type" | "factor" | "low_freq_factor" | "high_freq_factor" | "original_max_position_embeddings" => {
+            &gqa?.rope.scaling.key
+        }
+        "intermediate_size" => ffn?.0,
+        "hidden_act" => ffn?.1,
+        "mlp_bias" => ffn?.2,
+        _ => return None,
+    })
 }
 
 #[derive(Default)]

@@ -36,10 +36,16 @@ fn distance(wanted: &str, name: &str) -> Option<usize> {
 
 /// "did you mean `a`, `b` or `c`?", or `None` when no known name is near.
 pub fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let names: Vec<String> = nearest(wanted, known).into_iter().map(|name| format!("`{name}`")).collect();
-    let (last, most) = names.split_last()?;
-    let list = if most.is_empty() { last.clone() } else { format!("{} or {last}", most.join(", ")) };
-    Some(format!("did you mean {list}?"))
+    let names = nearest(wanted, known);
+    (!names.is_empty()).then(|| format!("did you mean {}?", listed(&names, "or")))
+}
+
+/// "`a`, `b` and `c`", or with another word before the last.
+pub fn listed<T: AsRef<str>>(names: &[T], word: &str) -> String {
+    match names {
+        [most @ .., last] if !most.is_empty() => format!("{} {word} `{}`", quoted(most), last.as_ref()),
+        _ => quoted(names),
+    }
 }
 
 /// "`a`, `b`, `c`"
@@ -88,6 +94,7 @@ mod tests {
     #[test]
     fn lists_read_as_prose() {
         assert_eq!(quoted(["a", "b"]), "`a`, `b`");
+        assert_eq!([listed(&["a"], "and"), listed(&["a", "b", "c"], "and")], ["`a`", "`a`, `b` and `c`"]);
         assert_eq!(did_you_mean("x", []), None);
         assert_eq!(did_you_mean("num_head", ["num_heads"]).as_deref(), Some("did you mean `num_heads`?"));
         let question = did_you_mean("aaaaa", ["aaaab", "aaaac", "aaaad"]);

@@ -162,7 +162,8 @@ fn step(cpu: &Cpu) {
     let head = linear::<49152, 576>(cpu, StorageFormat::Q8_0, 9);
     println!("drew and packed the head in {:.3} s", start.elapsed().as_secs_f64());
     let mut angles = RopeAngles::<64, Halves>::new(&Rope::new(10_000.0, RopeScaling::None), PROMPT);
-    let mut s = (rows::<576>(0), rows::<192>(0), rows::<192>(0), rows::<1536>(0), rows::<1536>(0), rows::<576>(0), rows::<576>(0));
+    let mut s =
+        (rows::<576>(0), rows::<192>(0), rows::<192>(0), rows::<1536>(0), rows::<1536>(0), rows::<576>(0), rows::<576>(0));
     let mut logits = Rows::with_capacity(1);
     let mut batch = Batch::new(limits);
     for (what, tokens, start) in [("prompt", PROMPT, 0), ("decode", 1, PROMPT)] {

@@ -46,13 +46,7 @@ impl<D: KvDtype, const KV_HEADS: usize, const HEAD_DIM: usize> PagedKv<D, KV_HEA
     ///
     /// # Panics
     /// If the rows are not those of `batch`, or `batch` was built for another page size or more pages than there are.
-    pub fn append<const KV_DIM: usize>(
-        &mut self,
-        _cpu: &Cpu,
-        k: &Rows<f32, KV_DIM>,
-        v: &Rows<f32, KV_DIM>,
-        batch: &Batch,
-    ) {
+    pub fn append<const KV_DIM: usize>(&mut self, _cpu: &Cpu, k: &Rows<f32, KV_DIM>, v: &Rows<f32, KV_DIM>, batch: &Batch) {
         const { assert!(KV_DIM == KV_HEADS * HEAD_DIM, "a row of keys is KV_HEADS * HEAD_DIM wide") };
         assert_eq!((k.rows(), v.rows()), (batch.tokens(), batch.tokens()), "keys and values are of this batch");
         assert_eq!(batch.limits().page_size, self.page_size, "the batch was built for another page size");
@@ -90,13 +84,7 @@ impl<D: KvDtype, const KV_HEADS: usize, const HEAD_DIM: usize> PagedKv<D, KV_HEA
 
     /// The dimensions as values.
     pub(crate) fn view(&self) -> KvView<'_, D> {
-        KvView {
-            keys: &self.keys,
-            values: &self.values,
-            page_size: self.page_size,
-            kv_heads: KV_HEADS,
-            head_dim: HEAD_DIM,
-        }
+        KvView { keys: &self.keys, values: &self.values, page_size: self.page_size, kv_heads: KV_HEADS, head_dim: HEAD_DIM }
     }
 }
 

@@ -10,4 +10,6 @@ pub mod model;
 pub mod rope;
 pub mod rows;
 pub mod scale;
+#[cfg(test)]
+mod testing;
 pub mod weights;

@@ -169,16 +169,7 @@ impl Packed {
     }
 
     #[allow(clippy::too_many_arguments)] // The shape and the tile are const generics of the only callers.
-    fn multiply(
-        &self,
-        cpu: &Cpu,
-        outputs: usize,
-        inputs: usize,
-        tile: usize,
-        x: &[f32],
-        out: &mut [f32],
-        then: Then,
-    ) {
+    fn multiply(&self, cpu: &Cpu, outputs: usize, inputs: usize, tile: usize, x: &[f32], out: &mut [f32], then: Then) {
         with_blocks!(self, blocks => multiply(cpu, Matrix { blocks, outputs, inputs }, tile, x, out, then));
     }
 }

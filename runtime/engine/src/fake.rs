@@ -40,11 +40,14 @@ pub(crate) fn fake_limits() -> BatchLimits {
 /// One step, as `(start, tokens)` of each sequence.
 pub(crate) type Spans = Vec<(usize, Vec<u32>)>;
 
+/// Logits of the next token, given a whole sequence.
+type Answer = dyn Fn(&[u32]) -> Rows<f32, VOCAB> + Send;
+
 /// Remembers tokens per page like a cache, so that a wrong page table or a skipped token shows.
 pub(crate) struct Fake {
     limits: BatchLimits,
     cache: HashMap<(PageId, usize), u32>,
-    answer: Box<dyn Fn(&[u32]) -> Rows<f32, VOCAB> + Send>,
+    answer: Box<Answer>,
     steps: Arc<Mutex<Vec<Spans>>>,
 }
 
@@ -54,8 +57,7 @@ impl Fake {
         Self { limits, cache: HashMap::new(), answer: Box::new(answer), steps: Arc::default() }
     }
 
-    /// Every sequence is answered by these tokens, after the prompt that it starts with; the first token is 0-based by the
-    /// number of steps that wanted logits.
+    /// Answers with these tokens, one after the other, again for each sequence that is shorter than the last.
     pub(crate) fn scripted(script: &[u32], limits: BatchLimits) -> Self {
         let script = script.to_vec();
         let seen: Mutex<Option<usize>> = Mutex::new(None);

@@ -69,10 +69,10 @@ pub struct ContextArgs {
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct SamplingArgs {
     /// 0 takes the most likely token
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub temperature: Option<f32>,
     /// Keep the fewest most likely tokens whose probability reaches this
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub top_p: Option<f32>,
     /// Keep that many of the most likely tokens; 0 keeps all
     #[arg(long, value_name = "K")]

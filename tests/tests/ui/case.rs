@@ -116,8 +116,8 @@ impl Case {
         if std::env::var_os("TENON_BLESS").is_some_and(|bless| bless == "1") {
             return fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()));
         }
-        let expected = fs::read_to_string(&path)
-            .map_err(|e| format!("{}: {e}; TENON_BLESS=1 writes it:\n{text}", path.display()))?;
+        let expected =
+            fs::read_to_string(&path).map_err(|e| format!("{}: {e}; TENON_BLESS=1 writes it:\n{text}", path.display()))?;
         if expected == text {
             return Ok(());
         }

@@ -61,8 +61,7 @@ pub fn bases(cases: &[Case]) -> Result<(), String> {
 
 /// Every id has a page with its four sections in order.
 pub fn pages() -> Result<(), String> {
-    const SECTIONS: [&str; 4] =
-        ["## What happened in the field", "## Why it is an error", "## How to fix it", "## Example"];
+    const SECTIONS: [&str; 4] = ["## What happened in the field", "## Why it is an error", "## How to fix it", "## Example"];
     let sections = |id: &Id| id.page().lines().filter(|line| line.starts_with("## ")).collect::<Vec<_>>();
     let right = |id: &&Id| id.page().starts_with(&format!("# {id}\n")) && sections(id) == SECTIONS;
     none(Id::ALL.iter().filter(|id| !right(id)).map(|id| format!("{id}: title and four sections")))
@@ -123,7 +122,8 @@ fn is_short(line: &str, diagnostic: &Diagnostic, sources: &SourceMap) -> bool {
     let mut parts = place.rsplitn(3, ':');
     let mut number = || parts.next().and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
     let (column, row) = (number(), number());
-    let file = sources.files().find(|(_, file)| Some(file.path.as_str()) == parts.next());
+    let path = parts.next().unwrap_or_default();
+    let file = sources.files().find(|(_, file)| file.path == path);
     let lines = file.map_or(0, |(_, file)| file.text.split('\n').count());
     message == diagnostic.message && column > 0 && (1..=lines).contains(&row)
 }

@@ -4,6 +4,10 @@
 //! maximum, a running sum and a running weighted sum of values. What it computes, and in which order, depends on its position
 //! alone: not on the page size, on the chunk that it came in, or on the rows that share its tile.
 
+// Indices, because iterators over several arrays at once are closures, which are not sure to be inlined into the function that
+// enables the instruction set.
+#![allow(clippy::needless_range_loop)]
+
 use std::ops::Range;
 
 use super::Cpu;

@@ -74,9 +74,9 @@ impl Simd for Avx2 {
     #[inline(always)] fn shl(self, v: __m256i, bits: u32) -> __m256i { proven!(_mm256_sll_epi32(v, _mm_cvtsi32_si128(bits as i32))) }
     #[inline(always)] fn shr(self, v: __m256i, bits: u32) -> __m256i { proven!(_mm256_srl_epi32(v, _mm_cvtsi32_si128(bits as i32))) }
     #[inline(always)] fn add_words(self, v: __m256i, other: u32) -> __m256i { proven!(_mm256_add_epi32(v, _mm256_set1_epi32(other as i32))) }
-    #[inline(always)] fn to_f32(self, v: __m256i) -> __m256 { proven!(_mm256_cvtepi32_ps(v)) }
-    #[inline(always)] fn from_bits(self, v: __m256i) -> __m256 { proven!(_mm256_castsi256_ps(v)) }
-    #[inline(always)] fn to_bits(self, v: __m256) -> __m256i { proven!(_mm256_castps_si256(v)) }
+    #[inline(always)] fn convert(self, v: __m256i) -> __m256 { proven!(_mm256_cvtepi32_ps(v)) }
+    #[inline(always)] fn cast_f32(self, v: __m256i) -> __m256 { proven!(_mm256_castsi256_ps(v)) }
+    #[inline(always)] fn cast_words(self, v: __m256) -> __m256i { proven!(_mm256_castps_si256(v)) }
     #[inline(always)] fn load_f16(self, from: &[u16; 8]) -> __m256 { proven!(_mm256_cvtph_ps(_mm_loadu_si128(from.as_ptr().cast()))) }
     #[inline(always)] fn load_bf16(self, from: &[u16; 8]) -> __m256 {
         proven!(_mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(_mm_loadu_si128(from.as_ptr().cast())))))

@@ -7,7 +7,7 @@ const SMALLEST: f32 = -87.33654;
 /// `1.5 * 2^23`: adding it rounds to an integer, which then stands in the low bits.
 const ROUND: f32 = 12_582_912.0;
 /// ln 2 in two parts; the first has 9 significant bits, so that its product with an exponent is exact.
-const LN2_HIGH: f32 = 0.693_359_375;
+const LN2_HIGH: f32 = 355.0 / 512.0;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
 /// `e^x` within 2 ulp for `-87.33 <= x <= 0`, and 0 below that. `e^0` is exactly 1, and NaN stays NaN.
@@ -30,7 +30,7 @@ pub(super) fn exp_nonpositive<S: Simd>(s: S, x: S::F) -> S::F {
     let tail = s.fma(s.mul(r, r), p, r);
     let e_r = s.add(s.splat(1.0), tail);
     // The exponent of 2^n: the low bits of `shifted` hold n, and the shift drops everything above them.
-    let power = s.from_bits(s.shl(s.add_words(s.to_bits(shifted), 127), 23));
+    let power = s.cast_f32(s.shl(s.add_words(s.cast_words(shifted), 127), 23));
     s.below(x, s.splat(SMALLEST), s.splat(0.0), s.mul(e_r, power))
 }
 

@@ -76,9 +76,7 @@ impl<T> Cell<'_, T> {
         assert!(self.rows.contains(&row), "row {row} is outside the cell");
         // SAFETY: row and columns are inside the matrix by construction of the cell; cells do not overlap and this one is
         // borrowed mutably, so nobody else refers to these elements.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.data.add(row * self.width + self.columns.start), self.columns.len())
-        }
+        unsafe { std::slice::from_raw_parts_mut(self.data.add(row * self.width + self.columns.start), self.columns.len()) }
     }
 }
 

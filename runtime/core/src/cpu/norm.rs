@@ -1,5 +1,9 @@
 //! RMS normalisation of rows and of heads.
 
+// Indices, because iterators over several arrays at once are closures, which are not sure to be inlined into the function that
+// enables the instruction set.
+#![allow(clippy::needless_range_loop)]
+
 use super::Cpu;
 use super::grid::{Cell, Grid};
 use super::simd::{Kernel, Simd};
@@ -13,12 +17,7 @@ pub fn rms_norm<const D: usize>(cpu: &Cpu, x: &Rows<f32, D>, weight: &Norm<D>, e
 }
 
 /// Normalises each head by itself: every `HEAD_DIM` elements of every row, in place, with the same weights.
-pub fn head_norm<const D: usize, const HEAD_DIM: usize>(
-    cpu: &Cpu,
-    x: &mut Rows<f32, D>,
-    weight: &Norm<HEAD_DIM>,
-    eps: f32,
-) {
+pub fn head_norm<const D: usize, const HEAD_DIM: usize>(cpu: &Cpu, x: &mut Rows<f32, D>, weight: &Norm<HEAD_DIM>, eps: f32) {
     const { assert!(D.is_multiple_of(HEAD_DIM), "a row is a whole number of heads") };
     normalise(cpu, None, x.as_mut_slice(), D, weight.weights(), eps);
 }

@@ -46,10 +46,10 @@ pub(crate) trait Simd: Copy + Send + Sync {
     /// Adds modulo 2^32.
     fn add_words(self, v: Self::W, other: u32) -> Self::W;
     /// The value of each word as a signed integer.
-    fn to_f32(self, v: Self::W) -> Self::F;
+    fn convert(self, v: Self::W) -> Self::F;
     /// The f32 with these bits.
-    fn from_bits(self, v: Self::W) -> Self::F;
-    fn to_bits(self, v: Self::F) -> Self::W;
+    fn cast_f32(self, v: Self::W) -> Self::F;
+    fn cast_words(self, v: Self::F) -> Self::W;
     fn load_f16(self, from: &[u16; 8]) -> Self::F;
     fn load_bf16(self, from: &[u16; 8]) -> Self::F;
 }
@@ -141,9 +141,9 @@ impl Simd for Portable {
     #[inline(always)] fn shl(self, v: [u32; 8], bits: u32) -> [u32; 8] { lanes!(i => v[i] << bits) }
     #[inline(always)] fn shr(self, v: [u32; 8], bits: u32) -> [u32; 8] { lanes!(i => v[i] >> bits) }
     #[inline(always)] fn add_words(self, v: [u32; 8], other: u32) -> [u32; 8] { lanes!(i => v[i].wrapping_add(other)) }
-    #[inline(always)] fn to_f32(self, v: [u32; 8]) -> [f32; 8] { lanes!(i => v[i] as i32 as f32) }
-    #[inline(always)] fn from_bits(self, v: [u32; 8]) -> [f32; 8] { lanes!(i => f32::from_bits(v[i])) }
-    #[inline(always)] fn to_bits(self, v: [f32; 8]) -> [u32; 8] { lanes!(i => v[i].to_bits()) }
+    #[inline(always)] fn convert(self, v: [u32; 8]) -> [f32; 8] { lanes!(i => v[i] as i32 as f32) }
+    #[inline(always)] fn cast_f32(self, v: [u32; 8]) -> [f32; 8] { lanes!(i => f32::from_bits(v[i])) }
+    #[inline(always)] fn cast_words(self, v: [f32; 8]) -> [u32; 8] { lanes!(i => v[i].to_bits()) }
     #[inline(always)] fn load_f16(self, from: &[u16; 8]) -> [f32; 8] { lanes!(i => half::f16::from_bits(from[i]).to_f32()) }
     #[inline(always)] fn load_bf16(self, from: &[u16; 8]) -> [f32; 8] { lanes!(i => f32::from_bits(u32::from(from[i]) << 16)) }
 }

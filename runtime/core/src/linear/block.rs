@@ -88,7 +88,7 @@ fn set_nibbles(q: &mut Nibbles, lane: usize, stored: &[u8]) {
 #[inline(always)]
 fn nibble<S: Simd>(s: S, words: S::W, j: usize) -> S::F {
     let shift = if j < 4 { 8 * j } else { 8 * (j - 4) + 4 };
-    s.to_f32(s.and(s.shr(words, shift as u32), 15))
+    s.convert(s.and(s.shr(words, shift as u32), 15))
 }
 
 /// A format without blocks: one vector of 8 elements per input, and no scale.
@@ -108,11 +108,11 @@ macro_rules! plain {
             fn scale<S: Simd>(&self, _: S) {}
             #[inline(always)]
             fn words<S: Simd>(&self, s: S, _: usize) -> S::W {
-                s.to_bits(s.$load(&self.0))
+                s.cast_words(s.$load(&self.0))
             }
             #[inline(always)]
             fn weight<S: Simd>(&self, s: S, _: (), words: S::W, _: usize) -> S::F {
-                s.from_bits(words)
+                s.cast_f32(words)
             }
         }
     };
@@ -201,6 +201,6 @@ impl Block for Q8_0 {
     #[inline(always)]
     fn weight<S: Simd>(&self, s: S, d: S::F, words: S::W, j: usize) -> S::F {
         let top = s.and(s.shl(words, 24 - 8 * j as u32), 0xff00_0000);
-        s.mul(s.to_f32(top), d)
+        s.mul(s.convert(top), d)
     }
 }

@@ -1,5 +1,9 @@
 //! Products with many rows: weights are dequantised once into a panel that stays in the first-level cache.
 
+// Indices, because iterators over several arrays at once are closures, which are not sure to be inlined into the function that
+// enables the instruction set.
+#![allow(clippy::needless_range_loop)]
+
 use super::block::Block;
 use super::product::{LANES, Product, write};
 use crate::cpu::simd::{Kernel, Simd};
@@ -65,14 +69,7 @@ fn fill<S: Simd, B: Block>(s: S, p: &Product<'_, B>, pair: usize, start: usize, 
 
 /// Adds the products of rows `first..` with a panel to `sums`.
 #[inline(always)]
-fn multiply<S: Simd, B: Block>(
-    s: S,
-    p: &Product<'_, B>,
-    first: usize,
-    start: usize,
-    panel: &[PanelRow],
-    sums: &mut [PanelRow],
-) {
+fn multiply<S: Simd, B: Block>(s: S, p: &Product<'_, B>, first: usize, start: usize, panel: &[PanelRow], sums: &mut [PanelRow]) {
     for (i, sums) in sums.chunks_mut(p.tile).enumerate() {
         let mut x: [&[f32]; MAX_TILE] = [&[]; MAX_TILE];
         for (r, x) in x.iter_mut().enumerate().take(sums.len()) {

@@ -1,5 +1,9 @@
 //! Products with a few rows: weights are dequantised in registers and used at once.
 
+// Indices, because iterators over several arrays at once are closures, which are not sure to be inlined into the function that
+// enables the instruction set.
+#![allow(clippy::needless_range_loop)]
+
 use super::block::Block;
 use super::product::{Product, write};
 use crate::cpu::simd::Simd;

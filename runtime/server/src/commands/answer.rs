@@ -29,7 +29,9 @@ pub fn stream(loaded: &mut Loaded, request: Request) -> Result<Generation, Failu
         writeln!(out)?;
     }
     if answer.finish == FinishReason::Context {
-        eprintln!("note: the context of {} tokens is full; --context makes it larger", loaded.engine.context());
+        let (context, longest) = (loaded.engine.context(), loaded.info.max_position_embeddings);
+        let way_out = if context < longest { format!("; --context makes it up to {longest}") } else { String::new() };
+        eprintln!("note: the context of {context} tokens is full{way_out}");
     }
     Ok(answer)
 }

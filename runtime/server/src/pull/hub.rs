@@ -3,8 +3,10 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use hf_hub::Cache;
 use hf_hub::api::Progress;
@@ -23,6 +25,7 @@ const INDEX: &str = "model.safetensors.index.json";
 const OPTIONAL: [&str; 4] = ["generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"];
 /// Attempts to go on with a download that broke off after it had begun.
 const ATTEMPTS: usize = 5;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Fetches one file and moves it to `target`.
 pub(super) fn fetch_file(
@@ -144,7 +147,9 @@ impl<'a> Hub<'a> {
     }
 
     fn files(&self) -> Result<BTreeSet<String>, Failure> {
-        let info = self.api()?.model(self.repo.to_owned()).info().map_err(explain)?;
+        let repo = self.api()?.model(self.repo.to_owned());
+        check_reachable(&repo.url(""))?;
+        let info = repo.info().map_err(explain)?;
         Ok(info.siblings.into_iter().map(|s| s.rfilename).collect())
     }
 
@@ -192,12 +197,18 @@ impl<'a> Hub<'a> {
 
     /// Downloads to the parts folder. A download that breaks off goes on where it stopped, now or in the next `pull`.
     fn download(&self, repo: &ApiRepo, file: &str) -> Result<PathBuf, Failure> {
-        let mut attempt = 1;
+        check_reachable(&repo.url(file))?;
+        let (mut attempt, mut restarted) = (1, false);
         loop {
             let received = Rc::new(Cell::new(0));
             let bar = Counted { bar: ProgressBar::new(0), received: Rc::clone(&received), resumed: false };
             match repo.download_with_progress(file, bar) {
                 Ok(path) => return Ok(path),
+                // An earlier attempt received everything and ended before it could say so: nothing is left to ask for.
+                Err(error) if !restarted && cannot_resume(&error) => {
+                    restarted = true;
+                    let _ = std::fs::remove_dir_all(&self.parts);
+                }
                 Err(error) if received.get() > 0 && attempt < ATTEMPTS => {
                     attempt += 1;
                     eprintln!("  {file} broke off ({}); going on", explain(error));
@@ -210,6 +221,36 @@ impl<'a> Hub<'a> {
 
 fn is_sha256(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+fn cannot_resume(error: &ApiError) -> bool {
+    matches!(error, ApiError::InvalidResume) || error.to_string().contains("416")
+}
+
+/// Fails soon where a firewall swallows packets: the client itself would wait for minutes, and other sources behind it.
+fn check_reachable(url: &str) -> Result<(), Failure> {
+    let proxies = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    if proxies.iter().any(|name| std::env::var_os(name).is_some()) {
+        return Ok(());
+    }
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Err(format!("HF_ENDPOINT: `{url}` is not a URL").into());
+    };
+    let host = rest.split('/').next().unwrap_or_default();
+    let port = if scheme == "http" { 80 } else { 443 };
+    let address = if host.rsplit(':').next().is_some_and(|p| p.parse::<u16>().is_ok()) {
+        host.to_owned()
+    } else {
+        format!("{host}:{port}")
+    };
+    let mut last = None;
+    for address in address.to_socket_addrs().map_err(|e| format!("{host}: {e}"))? {
+        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.map_or_else(|| format!("{host} has no address"), |e| format!("{host}: {e}")).into())
 }
 
 /// The error, with what a person can do about the common ones.

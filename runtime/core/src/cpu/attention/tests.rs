@@ -75,7 +75,8 @@ fn run<
     });
     let mut kv = PagedKv::<D, KV_HEADS, HEAD_DIM>::new(pages, cut.page_size);
     kv.fill(f32::NAN);
-    let (mut q, mut k, mut v) = (Rows::with_capacity(max_tokens), Rows::with_capacity(max_tokens), Rows::with_capacity(max_tokens));
+    let (mut q, mut k, mut v) =
+        (Rows::with_capacity(max_tokens), Rows::with_capacity(max_tokens), Rows::with_capacity(max_tokens));
     let mut out = Rows::with_capacity(max_tokens);
     let mut results: Vec<Vec<[f32; Q_DIM]>> = vec![Vec::new(); s.lengths.len()];
     for start in (0..*s.lengths.iter().max().unwrap()).step_by(cut.chunk) {

@@ -74,6 +74,10 @@ fn serve(mut stream: TcpStream, files: &Files, requests: &Mutex<Vec<String>>) {
         write!(stream, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
         return;
     };
+    if from >= content.len() {
+        write!(stream, "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+        return;
+    }
     let body = if probe { &content[..1] } else { &content[from..] };
     write!(
         stream,
@@ -107,6 +111,18 @@ fn a_download_that_breaks_off_goes_on_where_it_stopped() {
     let starts: Vec<String> = hub.requests.lock().unwrap().clone();
     let from = |n: usize| format!("/o/m/resolve/main/w.gguf from {n}");
     assert!(starts.contains(&from(100_000)) && starts.contains(&from(200_000)), "{starts:?}");
+}
+
+#[test]
+fn a_part_that_is_whole_already_does_not_stand_in_the_way() {
+    let hub = FakeHub::start(vec![("w.gguf", b"right".to_vec())], (0, 0));
+    let dir = tempfile::tempdir().unwrap();
+    let (downloads, target) = (dir.path().join("d"), dir.path().join("m/w.gguf"));
+    let blobs = downloads.join("hub/models--o--m/blobs");
+    make_dir(&blobs).unwrap();
+    std::fs::write(blobs.join(format!("{}.part", sha256(b"right"))), "right").unwrap();
+    fetch_file(&hub.settings(None), "o/m", "w.gguf", Some(&sha256(b"right")), &downloads, &target).unwrap();
+    assert_eq!(std::fs::read(&target).unwrap(), b"right");
 }
 
 #[test]
