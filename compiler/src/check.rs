@@ -219,6 +219,13 @@ pub(crate) fn suggest_text(
     diagnostic
 }
 
+/// Every divisor of a positive number, sorted.
+pub(crate) fn divisors(n: u64) -> Vec<u64> {
+    let small: Vec<u64> = (1..=n.isqrt()).filter(|d| n.is_multiple_of(*d)).collect();
+    let large = small.iter().rev().map(|d| n / d).filter(|d| d * d != n);
+    small.iter().copied().chain(large).collect()
+}
+
 /// A number that `parse` has kept within 31 bits.
 pub(crate) fn size(value: &u64) -> usize {
     usize::try_from(*value).expect("parse keeps sizes within 31 bits")
@@ -235,6 +242,18 @@ impl Target {
         match self {
             Self::Cpu => "cpu",
             Self::Sm90a => "sm_90a",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divisors;
+
+    #[test]
+    fn divisors_are_complete_and_sorted() {
+        for n in 1..400 {
+            assert_eq!(divisors(n), (1..=n).filter(|d| n.is_multiple_of(*d)).collect::<Vec<_>>(), "{n}");
         }
     }
 }

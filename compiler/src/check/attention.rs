@@ -1,6 +1,6 @@
 //! Mixers: heads, softmax scale, rotation and cache dtypes.
 
-use super::{distinct, size, suggest};
+use super::{distinct, divisors, size, suggest};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::expr::Expr;
 use crate::model::{Gqa, KvCache, KvEdges, Mixer, Rope, RopeScaling, Scale};
@@ -52,14 +52,14 @@ fn head_group(gqa: &GqaSpec, heads: usize, kv_heads: usize) -> Diagnostic {
             .patch(&query.span, kv_heads.to_string())
             .patch(&key_value.span, heads.to_string());
     }
-    let mut legal: Vec<usize> = (1..=heads).filter(|k| heads.is_multiple_of(*k)).collect();
+    let mut legal = divisors(query.value);
     if legal.len() > 4 {
         // The nearest on both sides say more than all of a long list.
-        let above = legal.iter().position(|k| *k > kv_heads).unwrap_or(legal.len() - 1).max(1);
+        let above = legal.iter().position(|k| *k > key_value.value).unwrap_or(legal.len() - 1).max(1);
         legal = vec![legal[above - 1], legal[above]];
     }
     let (last, most) = legal.split_last().expect("every number has a divisor");
-    let most: Vec<String> = most.iter().map(usize::to_string).collect();
+    let most: Vec<String> = most.iter().map(u64::to_string).collect();
     let list = if most.is_empty() { last.to_string() } else { format!("{} or {last}", most.join(", ")) };
     diagnostic.help(format!("{heads} query heads can share {list} key-value heads"))
 }

@@ -1,7 +1,7 @@
 //! What to say where an op finds no kernel, or more than one: ops that fail for the same reason are told together.
 
 use super::fit::{self, Asked, Misfit};
-use super::size;
+use super::{divisors, size};
 use crate::architecture::Role;
 use crate::diagnostic::{Diagnostic, Id, listed};
 use crate::model::{Model, Requirement, Target};
@@ -264,7 +264,7 @@ impl<'a> Need<'a> {
     fn legal_heads(&self, gqa: &GqaSpec, choices: &[Vec<&ParamRule>]) -> Option<String> {
         let (heads, kv_heads) = (gqa.num_attention_heads.value, gqa.num_key_value_heads.value);
         let fits = |group: u64| choices.iter().all(|rules| rules.iter().any(|r| fit::allows(r, Asked::Number(group))));
-        let legal = (1..=heads).filter(|k| heads.is_multiple_of(*k) && fits(heads / k));
+        let legal = divisors(heads).into_iter().filter(|k| fits(heads / k));
         let nearest = legal.min_by_key(|k| k.abs_diff(kv_heads))?;
         Some(format!("with `num_key_value_heads = {nearest}`, {} would share each, which is legal", heads / nearest))
     }
