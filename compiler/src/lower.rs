@@ -259,7 +259,7 @@ pub fn cache_dtype(model: &Model, layer: usize) -> CacheDtype {
 }
 
 /// The tensors that a checkpoint of this model holds.
-fn tensors(model: &Model) -> Vec<Tensor> {
+pub fn tensors(model: &Model) -> Vec<Tensor> {
     let (hidden, vocab) = (model.hidden_size, model.vocab_size);
     let format = model.checkpoint.format;
     let plain = |role: Role, kind, shape| Tensor { role, kind, name: role.name(format), shape, unpermute: None, shared: false };
