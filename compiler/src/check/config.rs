@@ -3,7 +3,8 @@
 use super::size;
 use crate::architecture::{Architecture, Bias, Implied};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id};
-use crate::model::{BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, Mixer, RopeScaling};
+use crate::expr::Expr;
+use crate::model::{BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, Mixer, NormPlacement, RopeScaling};
 use crate::source::{Span, Spanned};
 use crate::spec::{FfnSpec, MixerSpec, ModelSpec};
 
@@ -23,7 +24,40 @@ pub fn conventions(spec: &ModelSpec, architecture: &Architecture, diags: &mut Di
             );
         }
     };
+    fixed("rms_norm_unit_offset", &spec.model.rms_norm_unit_offset, architecture.rms_norm_unit_offset, diags);
+    formula("embedding_scale", &spec.model.embedding_scale, architecture.embedding_scale, spec, diags);
+    for (_, block) in &spec.layers.blocks {
+        if block.norm.value != architecture.norm {
+            let name = |norm| match norm {
+                NormPlacement::Pre => "pre",
+                NormPlacement::Sandwich => "sandwich",
+            };
+            diags.push(
+                Diagnostic::new(
+                    Id::ArchitectureMismatch,
+                    format!("`norm` is \"{}\" in every `{}` checkpoint", name(architecture.norm), architecture.model_type),
+                )
+                .label(&block.norm.span, format!("the spec says \"{}\"", name(block.norm.value)))
+                .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and no config states it")
+                .help("follow the architecture")
+                .patch(&block.norm.span, format!("\"{}\"", name(architecture.norm))),
+            );
+        }
+    }
     for (_, MixerSpec::Gqa(gqa)) in &spec.mixers {
+        formula("softmax_scale", &gqa.softmax_scale, architecture.softmax_scale, spec, diags);
+        if gqa.sliding_window.value.is_some() && architecture.sliding_rope_theta.is_none() {
+            diags.push(
+                Diagnostic::new(
+                    Id::ArchitectureMismatch,
+                    format!("no layer of a `{}` checkpoint has a window", architecture.model_type),
+                )
+                .label(&gqa.sliding_window.span, "here one has")
+                .context(&spec.checkpoint.model_type.span, "the architecture fixes it")
+                .help("follow the architecture")
+                .patch(&gqa.sliding_window.span, "\"none\""),
+            );
+        }
         fixed("interleaved", &gqa.rope.interleaved, architecture.rope_interleaved, diags);
         fixed("qk_norm", &gqa.qk_norm, architecture.qk_norm, diags);
         if let Bias::Fixed(value) = architecture.qkv_bias {
@@ -49,10 +83,41 @@ pub fn conventions(spec: &ModelSpec, architecture: &Architecture, diags: &mut Di
             }
         }
     }
-    for (_, FfnSpec::GatedMlp { mlp_bias, .. }) in &spec.ffns {
+    for (_, FfnSpec::GatedMlp { mlp_bias, hidden_act, .. }) in &spec.ffns {
+        // config.json states the activation; a GGUF does not.
+        if *spec.checkpoint.format == CheckpointFormat::Gguf && hidden_act.value != architecture.hidden_act {
+            let act = architecture.hidden_act.as_str();
+            diags.push(
+                Diagnostic::new(
+                    Id::ArchitectureMismatch,
+                    format!("`hidden_act` is \"{act}\" in every `{}` GGUF", architecture.model_type),
+                )
+                .label(&hidden_act.span, format!("the spec says \"{}\"", hidden_act.value.as_str()))
+                .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and the file does not state it")
+                .help("follow the architecture")
+                .patch(&hidden_act.span, format!("\"{act}\"")),
+            );
+        }
         if let Bias::Fixed(value) = architecture.mlp_bias {
             fixed("mlp_bias", mlp_bias, value, diags);
         }
+    }
+}
+
+/// An expression that the architecture fixes. What counts is the formula: a number that happens to be equal may differ in the
+/// next checkpoint.
+fn formula(what: &str, stated: &Spanned<Expr>, fixed: &str, spec: &ModelSpec, diags: &mut Diagnostics) {
+    if stated.value.to_string() != fixed {
+        diags.push(
+            Diagnostic::new(
+                Id::ArchitectureMismatch,
+                format!("`{what}` is `{fixed}` in every `{}` checkpoint", spec.checkpoint.model_type.value),
+            )
+            .label(&stated.span, "the spec says otherwise")
+            .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and no config states it")
+            .help("follow the architecture")
+            .patch(&stated.span, format!("\"{fixed}\"")),
+        );
     }
 }
 
@@ -83,7 +148,17 @@ pub fn contract(
             if hf && architecture.qkv_bias == Bias::Config {
                 keys.add("attention_bias", ConfigValue::Bool(gqa.bias));
             }
-            keys.add("rope_theta", ConfigValue::Float(gqa.rope.theta));
+            let theta = match (gqa.sliding_window, architecture.sliding_rope_theta) {
+                (Some(_), Some(key)) => key,
+                _ => "rope_theta",
+            };
+            keys.add(theta, ConfigValue::Float(gqa.rope.theta));
+            if let Some(window) = gqa.sliding_window {
+                keys.int("sliding_window", window);
+            }
+            if hf && let Some(scalar) = gqa.query_pre_attn_scalar {
+                keys.int("query_pre_attn_scalar", scalar);
+            }
             if hf {
                 partial_rotary(&mut keys, gqa.rope.rotary_dim, gqa.head_dim);
             } else {
@@ -91,10 +166,10 @@ pub fn contract(
             }
             scaling(&mut keys, &gqa.rope.scaling);
         }
-        if let Some((_, Ffn::GatedMlp { intermediate_size, bias, .. })) = &kind.ffn {
+        if let Some((_, Ffn::GatedMlp { intermediate_size, bias, act })) = &kind.ffn {
             keys.int("intermediate_size", *intermediate_size);
             if hf {
-                keys.add("hidden_act", ConfigValue::Text("silu".to_owned()));
+                keys.add("hidden_act", ConfigValue::Text(act.as_str().to_owned()));
                 if architecture.mlp_bias == Bias::Config {
                     keys.add("mlp_bias", ConfigValue::Bool(*bias));
                 }
@@ -107,9 +182,7 @@ pub fn contract(
             match implied {
                 Implied::Absent => keys.add(key, ConfigValue::Absent),
                 Implied::False => keys.add(key, ConfigValue::AbsentOr(Box::new(ConfigValue::Bool(false)))),
-                Implied::FullAttention => {
-                    keys.add(key, ConfigValue::AbsentOr(Box::new(ConfigValue::Each("full_attention".to_owned(), pattern.len()))));
-                }
+                Implied::LayerTypes => keys.add(key, ConfigValue::AbsentOr(Box::new(layer_types(kinds, pattern)))),
                 Implied::Ignored(reason) => ignored.push(((*key).to_owned(), (*reason).to_owned())),
             }
         }
@@ -128,6 +201,19 @@ pub fn contract(
         ignored.push((key.value.clone(), reason.value.clone()));
     }
     ConfigContract { keys: keys.0.into_iter().filter(|(_, v)| *v != ConfigValue::Conflict).collect(), ignored }
+}
+
+/// What `layer_types` says of these layers; a list of equal names is one name, once per layer.
+fn layer_types(kinds: &[BlockKind], pattern: &[usize]) -> ConfigValue {
+    let name = |kind: usize| match &kinds[kind].mixer {
+        Some((_, Mixer::Gqa(gqa))) if gqa.sliding_window.is_some() => "sliding_attention",
+        _ => "full_attention",
+    };
+    let names: Vec<String> = pattern.iter().map(|kind| name(*kind).to_owned()).collect();
+    match names.first() {
+        Some(first) if names.iter().all(|n| n == first) => ConfigValue::Each(first.clone(), names.len()),
+        _ => ConfigValue::List(names),
+    }
 }
 
 /// The key of MODEL.toml that states a key of config.json.

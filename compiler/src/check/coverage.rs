@@ -281,11 +281,13 @@ enum Part {
 fn part(kind: &OpKind) -> Part {
     match kind {
         OpKind::HeadNorm { .. } | OpKind::Rope { .. } | OpKind::KvAppend { .. } | OpKind::Attention { .. } => Part::Mixer,
-        OpKind::SiluMul { .. } => Part::Ffn,
+        OpKind::ActMul { .. } => Part::Ffn,
         OpKind::RopeAngles { rotary_dim, .. } => Part::Rotation(*rotary_dim),
-        OpKind::Embedding { .. } | OpKind::GatherLogitRows { .. } => Part::Model,
-        OpKind::RmsNorm { weight, .. } | OpKind::Linear { weight, .. } | OpKind::AddBias { weight, .. } => match weight {
+        OpKind::Embedding { .. } | OpKind::Scale { .. } | OpKind::GatherLogitRows { .. } => Part::Model,
+        OpKind::RmsNorm { weight, .. } | OpKind::RmsNormAdd { weight, .. } | OpKind::Linear { weight, .. } | OpKind::AddBias { weight, .. } => match weight {
             Role::PostAttentionLayernorm
+            | Role::PreFeedforwardLayernorm
+            | Role::PostFeedforwardLayernorm
             | Role::GateProj
             | Role::UpProj
             | Role::DownProj

@@ -32,19 +32,26 @@ const LAYOUT: Param = Param::Name(&["halves", "interleaved"]);
 use Param::Number;
 
 /// Every op that a model can ask for, with its parameters: what [`crate::program::Op::requirement`] gives.
-const OPS: [(&str, &[(&str, Param)]); 11] = [
+const OPS: [(&str, &[(&str, Param)]); 15] = [
     ("embedding", &[("vocab", Number), ("dim", Number), ("format", FORMAT)]),
+    ("scale", &[("dim", Number)]),
     ("rope_angles", &[("rotary_dim", Number)]),
     ("rms_norm", &[("dim", Number)]),
+    ("rms_norm_add", &[("dim", Number)]),
     ("head_norm", &[("dim", Number), ("head_dim", Number)]),
     ("linear", &[("out", Number), ("in", Number), ("format", FORMAT)]),
     ("add_bias", &[("dim", Number)]),
     ("rope", &[("dim", Number), ("head_dim", Number), ("rotary_dim", Number), ("layout", LAYOUT)]),
     ("kv_append", &[("num_key_value_heads", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE)]),
-    ("attention", &[("num_key_value_heads", Number), ("group", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE)]),
+    ("attention", ATTENTION),
+    ("sliding_attention", ATTENTION),
     ("silu_mul", &[("dim", Number)]),
+    ("gelu_tanh_mul", &[("dim", Number)]),
     ("gather_logit_rows", &[("dim", Number)]),
 ];
+
+const ATTENTION: &[(&str, Param)] =
+    &[("num_key_value_heads", Number), ("group", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE)];
 
 const CLASSES: [&str; 3] = ["products", "exponentials", "elementwise"];
 const ACCUMULATORS: [&str; 3] = ["f32", "f64", "i32"];

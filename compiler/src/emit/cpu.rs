@@ -86,8 +86,15 @@ fn function(program: &Program<'_>, op: &Op) -> proc_macro2::Ident {
 fn constants_used(program: &Program<'_>) -> Vec<proc_macro2::Ident> {
     let mut names = BTreeSet::from(["INFO", "MAX_POSITION_EMBEDDINGS", "RMS_NORM_EPS", "VOCAB_SIZE"].map(str::to_owned));
     for op in program.ops.iter() {
-        if let OpKind::Attention { scale, .. } = &op.kind {
-            names.insert(scale.clone());
+        match &op.kind {
+            OpKind::Attention { scale, window, .. } => {
+                names.insert(scale.clone());
+                names.extend(window.clone());
+            }
+            OpKind::Scale { .. } => {
+                names.insert("EMBEDDING_SCALE".to_owned());
+            }
+            _ => {}
         }
     }
     names.extend(lower::ropes(program.model).iter().map(|(name, _)| lower::mixer_constant(program.model, name, "rope")));
@@ -119,7 +126,7 @@ fn tiles(program: &Program<'_>) -> TokenStream {
     for op in program.ops.iter() {
         let requirement = op.requirement(&program.model.checkpoint.accept);
         for (param, value) in &kernel(program, op).tuned {
-            let name = tile_const(program, requirement.op, param);
+            let name = tile_const(program, requirement.op, param, *value);
             if seen.insert(name.to_string()) {
                 let (value, doc) =
                     (int(*value as usize), format!(" `{param}` of `{}`; KERNEL.toml tunes it.", kernel(program, op).template));
@@ -130,11 +137,11 @@ fn tiles(program: &Program<'_>) -> TokenStream {
     items
 }
 
-/// `TILE`, or `LINEAR_TILE` where another op has a parameter of this name.
-fn tile_const(program: &Program<'_>, op: &str, param: &str) -> proc_macro2::Ident {
+/// `TILE`, or `LINEAR_TILE` where another op has a parameter of this name and another value.
+fn tile_const(program: &Program<'_>, op: &str, param: &str, value: u64) -> proc_macro2::Ident {
     let shared = program.ops.iter().any(|other| {
         let requirement = other.requirement(&program.model.checkpoint.accept);
-        requirement.op != op && kernel(program, other).tuned.iter().any(|(name, _)| name == param)
+        requirement.op != op && kernel(program, other).tuned.iter().any(|(name, other)| name == param && *other != value)
     });
     if shared { constant(&format!("{op}_{param}")) } else { constant(param) }
 }
@@ -142,7 +149,7 @@ fn tile_const(program: &Program<'_>, op: &str, param: &str) -> proc_macro2::Iden
 /// The turbofish of tuned parameters.
 fn tuned(program: &Program<'_>, op: &Op) -> Vec<proc_macro2::Ident> {
     let requirement = op.requirement(&program.model.checkpoint.accept);
-    kernel(program, op).tuned.iter().map(|(param, _)| tile_const(program, requirement.op, param)).collect()
+    kernel(program, op).tuned.iter().map(|(param, value)| tile_const(program, requirement.op, param, *value)).collect()
 }
 
 /// The function of one kind of block.
@@ -212,6 +219,10 @@ fn call(program: &Program<'_>, op: &Op, weights: &TokenStream) -> TokenStream {
             let (w, x) = (weight(role), write(0));
             (quote!(#weights.#w.#function(cpu, batch, &mut s.#x);), format!("[tokens, {dim}]"))
         }
+        OpKind::Scale { dim } => {
+            let x = write(0);
+            (quote!(#function(&mut s.#x, EMBEDDING_SCALE);), format!("[tokens, {dim}]"))
+        }
         OpKind::RopeAngles { rope, rotary_dim } => {
             let angles = ident(rope);
             (quote!(s.#angles.#function(batch);), format!("cosines and sines, [tokens, {}] each", rotary_dim / 2))
@@ -219,6 +230,11 @@ fn call(program: &Program<'_>, op: &Op, weights: &TokenStream) -> TokenStream {
         OpKind::RmsNorm { weight: role, dim } => {
             let (w, from, to) = (weight(role), read(0), write(0));
             (quote!(#function(cpu, &s.#from, &#weights.#w, RMS_NORM_EPS, &mut s.#to);), rows_shape(&op.writes[0], *dim))
+        }
+        OpKind::RmsNormAdd { weight: role, dim } => {
+            let (w, from, to) = (weight(role), read(0), write(0));
+            let shape = format!("{} += [tokens, {dim}]", op.writes[0].name);
+            (quote!(#function(cpu, &s.#from, &#weights.#w, RMS_NORM_EPS, &mut s.#to);), shape)
         }
         OpKind::HeadNorm { weight: role, head_dim, dim } => {
             let (w, x) = (weight(role), write(0));
@@ -251,16 +267,18 @@ fn call(program: &Program<'_>, op: &Op, weights: &TokenStream) -> TokenStream {
             let (k, v) = (read(0), read(1));
             (quote!(kv.#function(cpu, &s.#k, &s.#v, batch);), format!("2 x [{kv_heads}, {head_dim}] per token"))
         }
-        OpKind::Attention { heads, head_dim, scale, .. } => {
+        OpKind::Attention { heads, head_dim, scale, window, .. } => {
+            let window = window.as_ref().map(|w| ident(w)).map(|w| quote!(#w,));
             let (q, to, scale, heads_lit) = (read(0), write(0), ident(scale), int(*heads));
             (
-                quote!(#function::<#(#tuned,)* #heads_lit, _, _, _, _>(cpu, &s.#q, kv, #scale, batch, &mut s.#to);),
+                quote!(#function::<#(#tuned,)* #heads_lit, _, _, _, _>(cpu, &s.#q, kv, #scale, #window batch, &mut s.#to);),
                 format!("[tokens, {heads} x {head_dim}]"),
             )
         }
-        OpKind::SiluMul { dim } => {
+        OpKind::ActMul { act, dim } => {
             let (gate, up) = (write(0), read(0));
-            (quote!(#function(cpu, &mut s.#gate, &s.#up);), format!("silu(gate) * up, [tokens, {dim}]"))
+            let act = if *act == crate::model::Activation::Silu { "silu" } else { "gelu" };
+            (quote!(#function(cpu, &mut s.#gate, &s.#up);), format!("{act}(gate) * up, [tokens, {dim}]"))
         }
         OpKind::GatherLogitRows { dim } => {
             let (from, to) = (read(0), write(0));
@@ -459,7 +477,12 @@ fn load(program: &Program<'_>) -> TokenStream {
                 let weights = Weights::load(checkpoint, &cpu)?;
                 let caches = Caches::new(limits.pages, limits.page_size);
                 let scratch = Scratch::new(&limits);
-                let memory = Memory { weights: weights.bytes(), cache: caches.bytes(), scratch: scratch.bytes() };
+                let memory = Memory {
+                    weights: weights.bytes(),
+                    per_token: weights.bytes() - weights.embed_tokens.bytes(),
+                    cache: caches.bytes(),
+                    scratch: scratch.bytes(),
+                };
                 Ok(Self { weights, caches, scratch, cpu, limits, memory })
             }
         }

@@ -180,6 +180,9 @@ fn dims(model: &Model, text: &mut String) {
     for kind in &model.kinds {
         let Some((name, crate::model::Mixer::Gqa(gqa))) = &kind.mixer else { continue };
         line(text, format!("{name:<11} softmax scale {} = {:?}", gqa.scale.formula, gqa.scale.value));
+        if let Some(window) = gqa.sliding_window {
+            line(text, format!("{:<11} window of {window} tokens", ""));
+        }
         let pairs = if gqa.rope.interleaved { "neighbours" } else { "halves" };
         let scaling = match gqa.rope.scaling {
             RopeScaling::Default => "default".to_owned(),
@@ -223,7 +226,7 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
             OpKind::RopeAngles { rope, .. } => rope.clone(),
             _ => writes.join(", "),
         };
-        let accumulate = matches!(op.kind, OpKind::Linear { accumulate: true, .. });
+        let accumulate = matches!(op.kind, OpKind::Linear { accumulate: true, .. } | OpKind::RmsNormAdd { .. });
         let arrow = if accumulate { "+>" } else { "->" };
         let flow = if reads.is_empty() { target } else { format!("{} {arrow} {target}", reads.join(", ")) };
         line(
@@ -244,7 +247,7 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
 fn label(op: &Op, name: &str) -> String {
     match &op.kind {
         OpKind::Linear { weight, .. } => weight.field().to_owned(),
-        OpKind::RmsNorm { weight, .. } | OpKind::HeadNorm { weight, .. } | OpKind::AddBias { weight, .. } => {
+        OpKind::RmsNorm { weight, .. } | OpKind::RmsNormAdd { weight, .. } | OpKind::HeadNorm { weight, .. } | OpKind::AddBias { weight, .. } => {
             weight.field().to_owned()
         }
         _ => name.to_owned(),

@@ -53,7 +53,8 @@ fn markers(formatted: &str) -> String {
     text
 }
 
-/// The lines of a formatted file, with markers that were too long for one line put back on one.
+/// The lines of a formatted file, with markers that were too long for one line put back on one, and so calls whose generic
+/// arguments prettyplease spread over lines: a call of an op is one line, with its shape at the end.
 fn whole_markers(formatted: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = formatted.lines();
@@ -62,6 +63,19 @@ fn whole_markers(formatted: &str) -> Vec<String> {
             let argument = rest.next().unwrap_or_default().trim();
             let end = rest.next().unwrap_or_default().trim();
             lines.push(format!("{line}{argument}{end}"));
+        } else if line.ends_with("::<") {
+            let mut arguments: Vec<&str> = Vec::new();
+            let mut call = String::new();
+            for argument in rest.by_ref() {
+                match argument.trim().strip_prefix('>') {
+                    Some(end) => {
+                        call = format!("{line}{}>{end}", arguments.join(" ").trim_end_matches(','));
+                        break;
+                    }
+                    None => arguments.push(argument.trim()),
+                }
+            }
+            lines.push(call);
         } else {
             lines.push(line.to_owned());
         }
@@ -175,6 +189,16 @@ mod tests {
         let (comment, trail) = (comment(&text), trail(&text));
         let file = rust(&["One."], quote!(fn f() { #comment g(); #trail }));
         assert_eq!(file, format!("//! One.\n\nfn f() {{\n    // {text}\n    g(); // {text}\n}}\n"));
+    }
+
+    #[test]
+    fn a_call_with_many_generic_arguments_stays_one_line() {
+        let file = rust(
+            &["One."],
+            quote!(fn f() { some_function::<FIRST_ARGUMENT, 4, _, _, _>(with, several, long, arguments, that, fill, the, line, up); }),
+        );
+        let call = "some_function::<FIRST_ARGUMENT, 4, _, _, _>(with, several, long, arguments, that, fill, the, line, up);";
+        assert_eq!(file, format!("//! One.\n\nfn f() {{\n    {call}\n}}\n"));
     }
 
     #[test]

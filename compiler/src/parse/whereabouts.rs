@@ -11,6 +11,11 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "max_position_embeddings" => "config.json: max_position_embeddings; GGUF: llama.context_length",
         "rms_norm_eps" => "config.json: rms_norm_eps; GGUF: llama.attention.layer_norm_rms_epsilon",
         "tie_word_embeddings" => "config.json: tie_word_embeddings; GGUF: true when there is no tensor output.weight",
+        "rms_norm_unit_offset" => "the model's code: true where a norm multiplies by 1 + weight (Gemma), else false",
+        "embedding_scale" => "the model's code: \"1\", or \"sqrt(hidden_size)\" where the embedding is scaled (Gemma)",
+        "sliding_window" => {
+            "config.json: sliding_window and layer_types; GGUF: llama.attention.sliding_window; \"none\" where every token is seen"
+        }
         "source" => "the address of the checkpoint's page, owner/name",
         "format" => "the checkpoint's files: \"hf\" for config.json and safetensors, \"gguf\" for one .gguf",
         "model_type" => "config.json: model_type; GGUF: general.architecture",
@@ -18,7 +23,7 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "sha256" => "the list of files of the repository or the wheel, or `sha256sum` of a download",
         "num_hidden_layers" => "config.json: num_hidden_layers; GGUF: llama.block_count",
         "kind" => "the model's code: \"gqa\" for attention, \"gated_mlp\" for a feed-forward with a gate",
-        "norm" => "the model's code: \"pre\" where norms stand before attention and before the feed-forward",
+        "norm" => "the model's code: \"pre\" where norms stand before attention and before the feed-forward, \"sandwich\" where also after",
         "pattern" => "config.json: layer_types or hybrid_override_pattern; [\"block\"] when all layers are alike",
         "num_attention_heads" => "config.json: num_attention_heads; GGUF: llama.attention.head_count",
         "num_key_value_heads" => {

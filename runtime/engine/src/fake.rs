@@ -1,4 +1,4 @@
-//! A model for tests: it checks what the engine feeds it and answers from a script.
+//! A model for tests, here and in crates that drive an engine: it checks what it is fed and answers from a script.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,8 @@ use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{ChatTemplate, Logits, Memory, Model, ModelInfo, SamplingDefaults, StepError};
 use tenon_core::rows::Rows;
 
-pub(crate) const VOCAB: usize = 300;
+/// Its token ids are below this.
+pub const VOCAB: usize = 300;
 
 static INFO: ModelInfo = ModelInfo {
     name: "fake",
@@ -25,7 +26,7 @@ static INFO: ModelInfo = ModelInfo {
 };
 
 /// Limits with which chunks, pages and steps all matter.
-pub(crate) fn fake_limits() -> BatchLimits {
+pub fn fake_limits() -> BatchLimits {
     BatchLimits {
         vocab_size: VOCAB,
         max_positions: 64,
@@ -38,13 +39,13 @@ pub(crate) fn fake_limits() -> BatchLimits {
 }
 
 /// One step, as `(start, tokens)` of each sequence.
-pub(crate) type Spans = Vec<(usize, Vec<u32>)>;
+pub type Spans = Vec<(usize, Vec<u32>)>;
 
 /// Logits of the next token, given a whole sequence.
 type Answer = dyn Fn(&[u32]) -> Rows<f32, VOCAB> + Send;
 
 /// Remembers tokens per page like a cache, so that a wrong page table or a skipped token shows.
-pub(crate) struct Fake {
+pub struct Fake {
     limits: BatchLimits,
     cache: HashMap<(PageId, usize), u32>,
     answer: Box<Answer>,
@@ -53,12 +54,12 @@ pub(crate) struct Fake {
 
 impl Fake {
     /// Logits are a function of the whole sequence, read back from the cache.
-    pub(crate) fn new(limits: BatchLimits, answer: impl Fn(&[u32]) -> Rows<f32, VOCAB> + Send + 'static) -> Self {
+    pub fn new(limits: BatchLimits, answer: impl Fn(&[u32]) -> Rows<f32, VOCAB> + Send + 'static) -> Self {
         Self { limits, cache: HashMap::new(), answer: Box::new(answer), steps: Arc::default() }
     }
 
     /// Answers with these tokens, one after the other, again for each sequence that is shorter than the last.
-    pub(crate) fn scripted(script: &[u32], limits: BatchLimits) -> Self {
+    pub fn scripted(script: &[u32], limits: BatchLimits) -> Self {
         let script = script.to_vec();
         let seen: Mutex<Option<usize>> = Mutex::new(None);
         Self::new(limits, move |tokens| {
@@ -72,13 +73,13 @@ impl Fake {
     }
 
     /// What the engine fed, step by step.
-    pub(crate) fn steps(&self) -> Arc<Mutex<Vec<Spans>>> {
+    pub fn steps(&self) -> Arc<Mutex<Vec<Spans>>> {
         Arc::clone(&self.steps)
     }
 }
 
 /// Logits that are largest at `token`.
-pub(crate) fn one_hot(token: u32) -> Rows<f32, VOCAB> {
+pub fn one_hot(token: u32) -> Rows<f32, VOCAB> {
     let mut row = Rows::with_capacity(1);
     row.set_rows(1);
     row.row_mut(0)[token as usize] = 5.0;

@@ -85,7 +85,7 @@ pub fn generate(
                 EventKind::Token(token) => {
                     first_token.get_or_insert_with(Instant::now);
                     let from = text.len();
-                    if let Err(unknown) = detokenizer.push(tokenizer, token, &mut text) {
+                    if let Err(unknown) = detokenizer.push(tokenizer, token.id, &mut text) {
                         engine.cancel(id);
                         return Err(unknown.into());
                     }
@@ -135,6 +135,7 @@ mod tests {
             sampling: SamplingParams::GREEDY,
             max_tokens: None,
             end_ids: Arc::from(tokenizer.end_ids()),
+            logprobs: None,
         }
     }
 

@@ -4,19 +4,23 @@
 //! answer.
 
 pub mod engine;
+#[cfg(any(test, feature = "fake"))]
+pub mod fake;
 pub mod generate;
+pub mod logprobs;
 pub mod sampling;
+pub mod stop;
 pub mod template;
 pub mod tokenizer;
 
-#[cfg(test)]
-mod fake;
 mod free_list;
 mod rng;
 
-pub use engine::{Engine, EngineConfig, Event, EventKind, FinishReason, Request, SequenceId, Usage};
+pub use engine::{ChosenToken, Engine, EngineConfig, Event, EventKind, FinishReason, Request, SequenceId, Usage};
 pub use generate::{Generation, Progress, generate};
+pub use logprobs::TokenLogprobs;
 pub use rng::random_seed;
 pub use sampling::{Sampler, SamplingParams};
+pub use stop::StopMatcher;
 pub use template::{ChatTemplate, Conversation};
 pub use tokenizer::{Detokenizer, SpecialTokens, Tokenizer};

@@ -153,7 +153,7 @@ fn argmax(logits: &[f32]) -> Result<(u32, f32), LogitsError> {
 }
 
 /// `e^x` for `x <= 0`, from basic operations only, since libm's differs between platforms. Within 1e-15 relative; 0 below -708.
-fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     if x < -708.0 {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::config::{CanonicalConfig, ConfigValue, Origin, as_int, show};
+use crate::shown::shown;
 
 /// A value that a spec states.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub enum Expected {
     Text(&'static str),
     /// This text for each of so many layers: a list of it. A config whose layers agree holds it once, see [`CanonicalConfig`].
     Each(&'static str, usize),
+    /// A list of names.
+    List(&'static [&'static str]),
     /// Nothing: null, or not given and without a default.
     Absent,
     /// Nothing, or this.
@@ -34,6 +37,7 @@ impl Expected {
             Self::Bool(v) => Some(v.into()),
             Self::Text(v) => Some(v.into()),
             Self::Each(v, count) => Some(vec![v; count].into()),
+            Self::List(names) => Some(names.to_vec().into()),
             Self::Absent | Self::AbsentOr(_) => None,
         }
     }
@@ -52,6 +56,9 @@ impl Expected {
                 Value::Array(items) => items.len() == count && items.iter().all(|item| item.as_str() == Some(v)),
                 one => one.as_str() == Some(v),
             },
+            Self::List(names) => {
+                found.as_array().is_some_and(|items| items.iter().map(Value::as_str).eq(names.iter().map(|n| Some(*n))))
+            }
             Self::Absent => false,
             Self::AbsentOr(v) => v.matches(found),
         }
@@ -122,6 +129,9 @@ pub const NEVER_CHANGES_OUTPUT: &[IgnoredKey] = &[
     IgnoredKey::new("id2label", "names of a classifier's classes"),
     IgnoredKey::new("label2id", "names of a classifier's classes"),
     IgnoredKey::new("general.*", "who made the file and how; the alignment is applied by its reader"),
+    IgnoredKey::new("split.no", "how a file is cut into parts, which its reader puts together"),
+    IgnoredKey::new("split.count", "how a file is cut into parts, which its reader puts together"),
+    IgnoredKey::new("split.tensors.count", "how a file is cut into parts, which its reader puts together"),
     IgnoredKey::new("quantize.imatrix.*", "how the quantised weights were found"),
 ];
 
@@ -196,7 +206,7 @@ impl fmt::Display for ConfigMismatch {
                 write!(f, "{key}: the spec says {expected}, the checkpoint does not say")
             }
             Self::Unbound { origin, value } => {
-                write!(f, "{origin}: the checkpoint has {}, the spec neither states nor ignores it", show(value))
+                write!(f, "{}: the checkpoint has {}, the spec neither states nor ignores it", shown(origin), show(value))
             }
         }
     }

@@ -1,32 +1,51 @@
 //! JSON in which a repeated key is an error: readers that keep the first or the last one disagree about what a file says.
 
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+
+use crate::shown::shown;
+
+/// Values that a text may hold, all levels together. An object of five characters takes hundreds of bytes of memory; configs have
+/// hundreds of values, and tens of thousands where they name the classes of a classifier.
+pub const MAX_VALUES: usize = 1 << 16;
 
 /// Why a text is not JSON, or not JSON that has one meaning.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
+#[error("{}", shown(&.0.to_string()))]
 pub struct JsonError(#[from] serde_json::Error);
 
-/// Reads one JSON value; a key that stands twice in an object is an error that names it.
+/// Reads one JSON value; a key that stands twice in an object is an error that names it, and so are more than [`MAX_VALUES`].
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
-    Ok(serde_json::from_slice::<Strict>(text)?.0)
+    let left = Cell::new(MAX_VALUES);
+    let mut from = serde_json::Deserializer::from_slice(text);
+    let value = Strict { left: &left }.deserialize(&mut from)?;
+    from.end()?;
+    Ok(value)
 }
 
-/// A [`Value`] that was read without repeated keys.
-pub(crate) struct Strict(pub Value);
+/// Reads a [`Value`] without repeated keys.
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    /// Values that may still come.
+    left: &'a Cell<usize>,
+}
 
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(StrictVisitor).map(Self)
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => self.left.set(left),
+            None => return Err(D::Error::custom(format!("more than {MAX_VALUES} values"))),
+        }
+        from.deserialize_any(self)
     }
 }
 
-struct StrictVisitor;
-
-impl<'de> Visitor<'de> for StrictVisitor {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,7 +78,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(Strict(item)) = from.next_element()? {
+        while let Some(item) = from.next_element_seed(self)? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -69,33 +88,53 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut object = Map::new();
         while let Some(key) = from.next_key::<String>()? {
             if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("duplicate key `{key}`")));
+                return Err(duplicate("key", &key));
             }
-            let Strict(value) = from.next_value()?;
+            let value = from.next_value_seed(self)?;
             object.insert(key, value);
         }
         Ok(Value::Object(object))
     }
 }
 
+/// The error of a name that stands twice.
+pub(crate) fn duplicate<E: Error>(what: &str, name: &str) -> E {
+    E::custom(format_args!("duplicate {what} `{}`", shown(name)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::*;
+
+    fn message(text: &str) -> String {
+        parse(text.as_bytes()).unwrap_err().to_string()
+    }
 
     #[test]
     fn reads_what_serde_json_reads() {
         let text = br#"{"a": [1, -2, 0.5, null, true, "\u00e9"], "b": {"c": {}}}"#;
-        assert_eq!(parse(text).unwrap(), serde_json::from_slice::<serde_json::Value>(text).unwrap());
+        assert_eq!(parse(text).unwrap(), serde_json::from_slice::<Value>(text).unwrap());
+        assert!(message("{} {}").starts_with("trailing characters"));
     }
 
     #[test]
     fn a_repeated_key_is_named() {
-        let error = parse(br#"{"a": {"b": 1, "b": 2}}"#).unwrap_err().to_string();
-        assert_eq!(error, "duplicate key `b` at line 1 column 18");
+        assert_eq!(message(r#"{"a": {"b": 1, "b": 2}}"#), "duplicate key `b` at line 1 column 18");
+        let long = format!(r#"{{"{0}": 1, "{0}": 2}}"#, "k".repeat(100_000));
+        assert!(message(&long).len() < 400);
     }
 
     #[test]
     fn deep_nesting_is_an_error() {
-        assert!(parse("[".repeat(100_000).as_bytes()).unwrap_err().to_string().contains("recursion limit"));
+        for open in ["[", r#"{"a":"#] {
+            assert!(message(&open.repeat(100_000)).contains("recursion limit"), "{open}");
+        }
+    }
+
+    #[test]
+    fn values_are_counted() {
+        let list = |values: usize| format!("[{}0]", "0,".repeat(values - 2));
+        assert!(parse(list(MAX_VALUES).as_bytes()).is_ok());
+        assert!(message(&list(MAX_VALUES + 1)).starts_with("more than 65536 values"));
     }
 }

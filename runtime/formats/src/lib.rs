@@ -9,6 +9,7 @@ pub mod gguf;
 pub mod index;
 pub mod json;
 pub mod safetensors;
+pub mod shown;
 pub mod storage;
 pub mod tensor;
 #[cfg(any(test, feature = "write"))]

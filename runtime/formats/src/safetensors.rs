@@ -4,15 +4,19 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize;
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::json::{JsonError, Strict};
+use crate::json::{JsonError, duplicate};
+use crate::shown::shown;
 use crate::tensor::{TensorEntry, TensorFormat, elements};
 
 /// Bytes before the header: its length as a little-endian 64-bit number.
 const LENGTH_BYTES: u64 = 8;
 /// The limit of the reference implementation. A header is parsed into memory several times its size.
 const MAX_HEADER_BYTES: u64 = 100_000_000;
+/// The format has no limit of its own; this is PyTorch's, whose files these are.
+const MAX_DIMS: usize = 64;
 
 /// Why a file is not safetensors, or not a whole one.
 #[derive(Debug, thiserror::Error)]
@@ -43,15 +47,36 @@ pub enum SafetensorsError {
     #[error("the header is not valid: {0}")]
     Header(JsonError),
     /// A shape with more elements or bytes than can be counted.
-    #[error("tensor `{name}`: the shape {shape:?} has more elements than can be addressed")]
+    #[error("tensor `{}`: the shape {shape:?} has more elements than can be addressed", shown(name))]
     Shape {
         /// The tensor.
         name: String,
         /// Its shape.
         shape: Vec<u64>,
     },
+    /// A dtype that is not written as the format writes them.
+    #[error("tensor `{}`: the dtype is `{}`, and dtypes are capitals and digits, as in `BF16`", shown(name), shown(dtype))]
+    Dtype {
+        /// The tensor.
+        name: String,
+        /// Its dtype.
+        dtype: String,
+    },
+    /// Elements of less than a byte that do not fill their last one.
+    #[error("tensor `{}`: {shape:?} of {format} is no whole number of bytes", shown(name))]
+    PartOfAByte {
+        /// The tensor.
+        name: String,
+        /// Its shape.
+        shape: Vec<u64>,
+        /// Its format.
+        format: TensorFormat,
+    },
     /// Offsets that contradict shape and format.
-    #[error("tensor `{name}`: {shape:?} of {format} takes {needed} bytes, and data_offsets [{}, {}] hold {}", .given.start, .given.end, .given.end.saturating_sub(.given.start))]
+    #[error(
+        "tensor `{}`: {shape:?} of {format} takes {needed} bytes, and data_offsets [{}, {}] hold {}",
+        shown(name), .given.start, .given.end, .given.end.saturating_sub(.given.start)
+    )]
     Size {
         /// The tensor.
         name: String,
@@ -65,7 +90,10 @@ pub enum SafetensorsError {
         given: Range<u64>,
     },
     /// Offsets behind the end of the file.
-    #[error("tensor `{name}`: its data ends at byte {end} of the data, and the file holds {available}: the file is cut off")]
+    #[error(
+        "tensor `{}`: its data ends at byte {end} of the data, and the file holds {available}: the file is cut off",
+        shown(name)
+    )]
     OutOfFile {
         /// The tensor.
         name: String,
@@ -75,7 +103,11 @@ pub enum SafetensorsError {
         available: u64,
     },
     /// Two tensors share bytes.
-    #[error("tensors `{first}` and `{second}` overlap: the one ends at byte {end} of the data, the other begins at {begin}")]
+    #[error(
+        "tensors `{}` and `{}` overlap: the one ends at byte {end} of the data, the other begins at {begin}",
+        shown(first),
+        shown(second)
+    )]
     Overlap {
         /// The tensor that begins first.
         first: String,
@@ -87,7 +119,7 @@ pub enum SafetensorsError {
         begin: u64,
     },
     /// Bytes that belong to no tensor; the format forbids them.
-    #[error("bytes {} to {} of the data, before tensor `{before}`, belong to no tensor", .hole.start, .hole.end)]
+    #[error("bytes {} to {} of the data, before tensor `{}`, belong to no tensor", .hole.start, .hole.end, shown(before))]
     Hole {
         /// The tensor behind the hole.
         before: String,
@@ -131,6 +163,9 @@ pub fn read(bytes: &[u8], file: usize) -> Result<Vec<TensorEntry>, SafetensorsEr
 /// Checks one tensor by itself.
 fn entry(name: String, info: TensorInfo, file: usize, data_start: u64, data_bytes: u64) -> Result<TensorEntry, SafetensorsError> {
     let TensorInfo { dtype, shape, data_offsets: [begin, end] } = info;
+    if !dtype.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_') {
+        return Err(SafetensorsError::Dtype { name, dtype });
+    }
     let format = TensorFormat::from_name(&dtype);
     let given = begin..end;
     let Some(elements) = elements(&shape) else { return Err(SafetensorsError::Shape { name, shape }) };
@@ -138,7 +173,8 @@ fn entry(name: String, info: TensorInfo, file: usize, data_start: u64, data_byte
         // Of a dtype that nobody knows only the place in the file can be checked.
         None => end.saturating_sub(begin),
         Some(bits) => match elements.checked_mul(bits) {
-            Some(bits) => bits.div_ceil(8),
+            Some(bits) if bits.is_multiple_of(8) => bits / 8,
+            Some(_) => return Err(SafetensorsError::PartOfAByte { name, shape, format }),
             None => return Err(SafetensorsError::Shape { name, shape }),
         },
     };
@@ -192,19 +228,93 @@ fn element_bits(dtype: &str) -> Option<u64> {
     })
 }
 
+/// An entry of the header.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TensorInfo {
     dtype: String,
+    #[serde(deserialize_with = "shape")]
     shape: Vec<u64>,
     data_offsets: [u64; 2],
 }
 
-/// The header's JSON: tensors, and `__metadata__`, which says nothing about them.
+fn shape<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
+    from.deserialize_seq(ShapeVisitor)
+}
+
+struct ShapeVisitor;
+
+impl<'de> Visitor<'de> for ShapeVisitor {
+    type Value = Vec<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a shape of at most {MAX_DIMS} dimensions")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Vec<u64>, A::Error> {
+        let mut dims = Vec::new();
+        while let Some(dim) = from.next_element()? {
+            if dims.len() == MAX_DIMS {
+                return Err(A::Error::invalid_length(MAX_DIMS + 1, &self));
+            }
+            dims.push(dim);
+        }
+        Ok(dims)
+    }
+}
+
+/// An entry as an object: serde would take the list `["F32", [2], [0, 8]]` too, and the format does not.
+struct Info(TensorInfo);
+
+impl<'de> Deserialize<'de> for Info {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(InfoVisitor)
+    }
+}
+
+struct InfoVisitor;
+
+impl<'de> Visitor<'de> for InfoVisitor {
+    type Value = Info;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with dtype, shape and data_offsets")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, from: A) -> Result<Info, A::Error> {
+        TensorInfo::deserialize(MapAccessDeserializer::new(from)).map(Info)
+    }
+}
+
+/// `__metadata__`: texts by name, which say nothing about the tensors. They are checked and not kept.
+struct Metadata;
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(MetadataVisitor)
+    }
+}
+
+struct MetadataVisitor;
+
+impl<'de> Visitor<'de> for MetadataVisitor {
+    type Value = Metadata;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of texts")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Metadata, A::Error> {
+        while from.next_entry::<String, String>()?.is_some() {}
+        Ok(Metadata)
+    }
+}
+
+/// The header's JSON: tensors as they stand there, by name.
 struct Header(Vec<(String, TensorInfo)>);
 
 impl<'de> Deserialize<'de> for Header {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(HeaderVisitor)
     }
 }
@@ -219,21 +329,24 @@ impl<'de> Visitor<'de> for HeaderVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Header, A::Error> {
-        let mut seen = std::collections::HashSet::new();
         let mut infos = Vec::new();
+        let mut has_metadata = false;
         while let Some(name) = from.next_key::<String>()? {
-            if !seen.insert(name.clone()) {
-                return Err(A::Error::custom(format!("duplicate tensor `{name}`")));
+            let about = |what: &str, e| A::Error::custom(format_args!("{what} `{}`: {e}", shown(&name)));
+            if name != "__metadata__" {
+                let Info(info) = from.next_value().map_err(|e| about("tensor", e))?;
+                infos.push((name, info));
+            } else if std::mem::replace(&mut has_metadata, true) {
+                return Err(duplicate("key", &name));
+            } else {
+                let Metadata = from.next_value().map_err(|e| about("key", e))?;
             }
-            // Through a value, so that the message can name the tensor.
-            let Strict(value) = from.next_value()?;
-            if name == "__metadata__" {
-                continue;
-            }
-            let info = TensorInfo::deserialize(value).map_err(|e| A::Error::custom(format!("tensor `{name}`: {e}")))?;
-            infos.push((name, info));
         }
-        Ok(Header(infos))
+        infos.sort_by(|(a, _), (b, _)| a.cmp(b));
+        match infos.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(duplicate("tensor", &pair[0].0)),
+            None => Ok(Header(infos)),
+        }
     }
 }
 

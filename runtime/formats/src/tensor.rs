@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::shown::shown;
 use crate::storage::StorageFormat;
 
 /// How the elements of a tensor are stored: a format that this version reads, or another one by its name.
@@ -39,7 +40,7 @@ impl TensorFormat {
 
 impl std::fmt::Display for TensorFormat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
+        shown(self.as_str()).fmt(f)
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Talk to a model in the terminal
     Chat(ChatArgs),
+    /// Serve a model over HTTP, with the routes of OpenAI's API
+    Serve(ServeArgs),
     /// Write the logits of given token ids, to compare with any reference
     Logits(LogitsArgs),
 }
@@ -129,6 +131,29 @@ pub struct ChatArgs {
     pub context: ContextArgs,
 }
 
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// The model, as `list` names it
+    pub name: String,
+    /// The address to listen on; other machines reach only an address that is not this machine's own loopback
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: String,
+    /// The port to listen on; 0 takes a free one, which the line that says where the server is tells
+    #[arg(long, default_value_t = 8080)]
+    pub port: u16,
+    /// Requests that compute at the same time; each has room for a whole context in the cache
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+    pub max_sequences: u16,
+    /// Requests that wait beside them; further ones are refused with 429
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub queue: u16,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub context: ContextArgs,
+}
+
 /// Arguments of `logits`.
 #[derive(Debug, Args)]
 pub struct LogitsArgs {
@@ -175,6 +200,12 @@ mod tests {
         assert_eq!(parse(&["--kv-cache-dtype", "bf16", "--isa", "portable"]), Ok(()));
         assert!(parse(&["--kv-cache-dtype", "fp8"]).unwrap_err().contains("there is no cache dtype `fp8`; f32, bf16 exist"));
         assert!(parse(&["--isa", "neon"]).unwrap_err().contains("neon"));
+        let serve = |flags: &[&str]| {
+            let line = ["tenon-server", "serve", "m"].iter().chain(flags);
+            Cli::try_parse_from(line).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(serve(&["--port", "0", "--queue", "0", "--context", "64"]), Ok(()));
+        assert!(serve(&["--max-sequences", "0"]).unwrap_err().contains("0 is not in 1..=65535"));
         assert!(parse(&["--raw", "--system", "x"]).unwrap_err().contains("cannot be used with"));
     }
 }

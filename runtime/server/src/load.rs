@@ -89,7 +89,7 @@ pub fn model(entry: &ModelEntry, checkpoint: &Arc<Checkpoint>, args: &LoadArgs, 
     Ok(load(checkpoint, &options)?)
 }
 
-/// A model that answers one prompt at a time.
+/// A model that answers prompts.
 pub struct Loaded {
     /// Its constants.
     pub info: &'static ModelInfo,
@@ -99,19 +99,34 @@ pub struct Loaded {
     pub tokenizer: Tokenizer,
     /// Its chat format, if it has one and it was asked for.
     pub template: Option<ChatTemplate>,
+    /// Most tokens of one prompt and its answer.
+    pub context: usize,
     /// Time that loading took.
     pub time: Duration,
     /// Bytes that it holds.
     pub memory: Memory,
 }
 
-/// Loads tokenizer, chat template (unless the prompt is raw) and model, in that order: what is wrong with text is found first.
+/// Loads what answers one prompt at a time; a raw prompt needs no chat template.
 pub fn for_text(
     models: &[&'static ModelEntry],
     name: &str,
     raw: bool,
     args: &LoadArgs,
     context: ContextArgs,
+) -> Result<Loaded, Failure> {
+    for_sequences(models, name, raw, args, context, 1)
+}
+
+/// Loads tokenizer, chat template (unless prompts are raw) and model, in that order: what is wrong with text is found first. The
+/// cache has room for `max_sequences` whole contexts.
+pub fn for_sequences(
+    models: &[&'static ModelEntry],
+    name: &str,
+    raw: bool,
+    args: &LoadArgs,
+    context: ContextArgs,
+    max_sequences: usize,
 ) -> Result<Loaded, Failure> {
     let started = Instant::now();
     let entry = entry(models, name)?;
@@ -124,11 +139,19 @@ pub fn for_text(
         return Err(format!("the tokenizer has {tokens} tokens, and {name} has embeddings for {rows}").into());
     }
     let template = if raw { None } else { ChatTemplate::load(&checkpoint, info.chat_template, &tokenizer)? };
-    let sizes = Sizes { page_size: PAGE_SIZE, pages: context.div_ceil(PAGE_SIZE), max_batch_tokens: CHUNK, max_logit_rows: 1 };
+    let pages = context.div_ceil(PAGE_SIZE);
+    let sizes = Sizes {
+        page_size: PAGE_SIZE,
+        pages: pages.saturating_mul(max_sequences),
+        // A chunk of one prompt beside a token of every other sequence.
+        max_batch_tokens: CHUNK + max_sequences - 1,
+        max_logit_rows: max_sequences,
+    };
     let model = model(entry, &checkpoint, args, sizes)?;
     let memory = model.memory();
-    let engine = Engine::new(model, EngineConfig { chunk: CHUNK, max_sequences: 1 })?;
-    Ok(Loaded { info, engine, tokenizer, template, time: started.elapsed(), memory })
+    let engine = Engine::new(model, EngineConfig { chunk: CHUNK, max_sequences })?;
+    let context = engine.context().min(pages * PAGE_SIZE);
+    Ok(Loaded { info, engine, tokenizer, template, context, time: started.elapsed(), memory })
 }
 
 fn context_tokens(info: &ModelInfo, args: ContextArgs) -> Result<usize, Failure> {
@@ -154,6 +177,7 @@ impl Loaded {
             },
             max_tokens: args.max_tokens,
             end_ids: Arc::from(self.tokenizer.end_ids()),
+            logprobs: None,
         }
     }
 }

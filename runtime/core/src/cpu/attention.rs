@@ -59,28 +59,65 @@ pub fn attention<
     assert_eq!(q.rows(), batch.tokens(), "the queries are of this batch");
     assert_eq!(batch.limits().page_size, kv.page_size(), "the batch was built for another page size");
     out.set_rows(q.rows());
-    attend(cpu, q.as_slice(), kv.view(), scale.value(), TILE_Q, HEADS, batch, out.as_mut_slice());
+    let shape = Shape { scale: scale.value(), window: usize::MAX, tile_q: TILE_Q, heads: HEADS };
+    attend(cpu, q.as_slice(), kv.view(), shape, batch, out.as_mut_slice());
+}
+
+/// The same where a token sees `window` positions only, its own included: `position - window < p <= position`.
+///
+/// # Panics
+/// If `q` or `kv` are not for this batch, or the window is empty.
+#[allow(clippy::too_many_arguments)] // Called by generated code, which names each.
+pub fn sliding_attention<
+    const TILE_Q: usize,
+    const HEADS: usize,
+    const KV_HEADS: usize,
+    const HEAD_DIM: usize,
+    const Q_DIM: usize,
+    D: KvDtype,
+>(
+    cpu: &Cpu,
+    q: &Rows<f32, Q_DIM>,
+    kv: &PagedKv<D, KV_HEADS, HEAD_DIM>,
+    scale: SoftmaxScale,
+    window: usize,
+    batch: &Batch,
+    out: &mut Rows<f32, Q_DIM>,
+) {
+    const {
+        assert!(Q_DIM == HEADS * HEAD_DIM, "a row of queries is HEADS * HEAD_DIM wide");
+        assert!(HEADS.is_multiple_of(KV_HEADS), "each KV head serves a whole group of heads");
+        assert!(HEAD_DIM.is_multiple_of(LANES) && HEAD_DIM <= MAX_HEAD_DIM, "head_dim is a multiple of 8, at most 256");
+        assert!(TILE_Q > 0 && TILE_Q <= MAX_TILE_Q, "a query tile has 1 to 32 rows");
+    };
+    assert!(window > 0, "a token sees at least itself");
+    assert_eq!(q.rows(), batch.tokens(), "the queries are of this batch");
+    assert_eq!(batch.limits().page_size, kv.page_size(), "the batch was built for another page size");
+    out.set_rows(q.rows());
+    let shape = Shape { scale: scale.value(), window, tile_q: TILE_Q, heads: HEADS };
+    attend(cpu, q.as_slice(), kv.view(), shape, batch, out.as_mut_slice());
+}
+
+/// What the types of the wrappers say, as values.
+#[derive(Clone, Copy)]
+struct Shape {
+    scale: f32,
+    /// Positions that a token sees, its own included.
+    window: usize,
+    tile_q: usize,
+    heads: usize,
 }
 
 /// Shapes are values from here on: head dimensions share the code, dtypes do not.
-#[allow(clippy::too_many_arguments)] // The typed wrapper above is the only caller.
-fn attend<D: KvDtype>(
-    cpu: &Cpu,
-    q: &[f32],
-    kv: KvView<'_, D>,
-    scale: f32,
-    tile_q: usize,
-    heads: usize,
-    batch: &Batch,
-    out: &mut [f32],
-) {
+fn attend<D: KvDtype>(cpu: &Cpu, q: &[f32], kv: KvView<'_, D>, shape: Shape, batch: &Batch, out: &mut [f32]) {
+    let Shape { tile_q, heads, .. } = shape;
     let group = heads / kv.kv_heads;
     // A tile is some tokens times some heads of one group. Decodes of several sequences share nothing, so they are not tiled.
     let heads_of_tile = largest_divisor(group, tile_q);
     let decodes = batch.sequences().len() == batch.tokens();
     let tokens_of_tile = if decodes { 1 } else { (tile_q / heads_of_tile).max(1) };
     let mut grid = Grid::new(out, heads * kv.head_dim, tokens_of_tile, heads_of_tile * kv.head_dim);
-    cpu.over(&mut grid, |out| cpu.lanes().enter(QueryTile { q, kv, scale, heads, batch, out }));
+    cpu.over(&mut grid, |out| cpu.lanes().enter(QueryTile { q, kv, shape, batch, out }));
 }
 
 /// The largest divisor of `n` that is at most `limit`.
@@ -92,8 +129,7 @@ fn largest_divisor(n: usize, limit: usize) -> usize {
 struct QueryTile<'a, D: KvDtype> {
     q: &'a [f32],
     kv: KvView<'a, D>,
-    scale: f32,
-    heads: usize,
+    shape: Shape,
     batch: &'a Batch,
     out: Cell<'a, f32>,
 }
@@ -129,7 +165,8 @@ impl<D: KvDtype> QueryTile<'_, D> {
     fn sequence<S: Simd>(&mut self, s: S, sequence: &SequenceSpan, tokens: Range<usize>, room: &mut [Room; 2]) {
         let head_dim = self.kv.head_dim;
         let heads = self.out.columns.start / head_dim..self.out.columns.end / head_dim;
-        let kv_head = heads.start / (self.heads / self.kv.kv_heads);
+        let Shape { scale, window, heads: all_heads, .. } = self.shape;
+        let kv_head = heads.start / (all_heads / self.kv.kv_heads);
         let pages: &[PageId] = self.batch.pages(sequence);
         let position_of = |token: usize| sequence.start + (token - sequence.tokens.start);
         let rows = tokens.len() * heads.len();
@@ -138,14 +175,16 @@ impl<D: KvDtype> QueryTile<'_, D> {
         let mut running = [Running { maximum: f32::NEG_INFINITY, sum: [0.0; 8] }; MAX_TILE_Q];
         for (i, token) in tokens.clone().enumerate() {
             for (j, head) in heads.clone().enumerate() {
-                queries[i * heads.len() + j] = &self.q[(token * self.heads + head) * head_dim..][..head_dim];
+                queries[i * heads.len() + j] = &self.q[(token * all_heads + head) * head_dim..][..head_dim];
             }
             self.out.row_mut(token).fill(0.0);
         }
 
         let context = position_of(tokens.end - 1) + 1;
+        let first_seen = |position: usize| (position + 1).saturating_sub(window);
+        let first_tile = first_seen(position_of(tokens.start)) / TILE_KV * TILE_KV;
         let [key_room, value_room] = room;
-        for start in (0..context).step_by(TILE_KV) {
+        for start in (first_tile..context).step_by(TILE_KV) {
             let page = pages[start / self.kv.page_size].0 as usize;
             let (keys, values) = self.kv.tile(page, kv_head, start % self.kv.page_size / TILE_KV);
             if rows <= MAX_TILE && start + TILE_KV < context {
@@ -163,14 +202,18 @@ impl<D: KvDtype> QueryTile<'_, D> {
             }
             for row in 0..rows {
                 let token = tokens.start + row / heads.len();
-                // Tiles that begin after a row's own position are not part of its context.
-                let Some(visible) = (position_of(token) + 1).checked_sub(start).filter(|&n| n > 0) else { continue };
-                let visible = visible.min(TILE_KV);
+                // Tiles after a row's own position or before its window are not part of its context.
+                let position = position_of(token);
+                let visible = first_seen(position).max(start)..(position + 1).min(start + TILE_KV);
+                if visible.is_empty() {
+                    continue;
+                }
+                let visible = visible.start - start..visible.end - start;
                 let column = row % heads.len() * head_dim;
                 let out = self.out.row_mut(token)[column..][..head_dim].as_chunks_mut::<8>().0;
-                let rescale = softmax(s, &mut scores[row], visible, self.scale, &mut running[row]);
-                let weights = &scores[row].as_flattened()[..visible];
-                accumulate(s, weights, rescale, values, out);
+                let rescale = softmax(s, &mut scores[row], visible.clone(), scale, &mut running[row]);
+                let weights = &scores[row].as_flattened()[visible.clone()];
+                accumulate(s, weights, rescale, &values[visible.start * head_dim / LANES..], out);
             }
         }
 
@@ -194,11 +237,13 @@ fn prefetch<S: Simd, T>(s: S, tile: &[T]) {
 }
 
 /// Turns the scores of a tile into weights relative to the running maximum, adds them to the running sum, and returns the factor
-/// for what was accumulated before. Only the first `visible` positions count.
+/// for what was accumulated before. Only the `visible` positions count.
 #[inline(always)]
-fn softmax<S: Simd>(s: S, scores: &mut PanelRow, visible: usize, scale: f32, running: &mut Running) -> f32 {
-    if visible < TILE_KV {
-        scores.as_flattened_mut()[visible..].fill(f32::NEG_INFINITY);
+fn softmax<S: Simd>(s: S, scores: &mut PanelRow, visible: Range<usize>, scale: f32, running: &mut Running) -> f32 {
+    if visible.len() < TILE_KV {
+        let scores = scores.as_flattened_mut();
+        scores[..visible.start].fill(f32::NEG_INFINITY);
+        scores[visible.end..].fill(f32::NEG_INFINITY);
     }
     let scale = s.splat(scale);
     let (low, high) = (s.mul(s.load(&scores[0]), scale), s.mul(s.load(&scores[1]), scale));

@@ -71,6 +71,7 @@ impl Simd for Avx2 {
     #[inline(always)] fn prefetch(self, from: *const u8) { proven!(_mm_prefetch::<_MM_HINT_T1>(from.cast())) }
     #[inline(always)] fn load_words(self, from: &[u8; 32]) -> __m256i { proven!(_mm256_loadu_si256(from.as_ptr().cast())) }
     #[inline(always)] fn and(self, v: __m256i, mask: u32) -> __m256i { proven!(_mm256_and_si256(v, _mm256_set1_epi32(mask as i32))) }
+    #[inline(always)] fn or(self, a: __m256i, b: __m256i) -> __m256i { proven!(_mm256_or_si256(a, b)) }
     #[inline(always)] fn shl(self, v: __m256i, bits: u32) -> __m256i { proven!(_mm256_sll_epi32(v, _mm_cvtsi32_si128(bits as i32))) }
     #[inline(always)] fn shr(self, v: __m256i, bits: u32) -> __m256i { proven!(_mm256_srl_epi32(v, _mm_cvtsi32_si128(bits as i32))) }
     #[inline(always)] fn add_words(self, v: __m256i, other: u32) -> __m256i { proven!(_mm256_add_epi32(v, _mm256_set1_epi32(other as i32))) }

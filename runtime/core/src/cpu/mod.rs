@@ -12,9 +12,9 @@ mod rope;
 pub(crate) mod simd;
 mod topology;
 
-pub use self::activation::{add_bias, gather_logit_rows, silu_mul};
-pub use self::attention::attention;
-pub use self::norm::{head_norm, rms_norm};
+pub use self::activation::{add_bias, gather_logit_rows, gelu_tanh_mul, scale, silu_mul};
+pub use self::attention::{attention, sliding_attention};
+pub use self::norm::{head_norm, rms_norm, rms_norm_add};
 pub use self::rope::rope;
 pub use self::topology::physical_threads;
 

@@ -13,23 +13,44 @@ use crate::rows::Rows;
 /// `out = weight * x / sqrt(mean(x^2) + eps)` for each row; `[rows, D]` to `[rows, D]`. Sets the rows of `out`.
 pub fn rms_norm<const D: usize>(cpu: &Cpu, x: &Rows<f32, D>, weight: &Norm<D>, eps: f32, out: &mut Rows<f32, D>) {
     out.set_rows(x.rows());
-    normalise(cpu, Some(x.as_slice()), out.as_mut_slice(), D, weight.weights(), eps);
+    normalise(cpu, Source::Rows(x.as_slice()), out.as_mut_slice(), D, weight.weights(), eps);
+}
+
+/// `x += weight * y / sqrt(mean(y^2) + eps)` for each row, both `[rows, D]`: the norm of a sublayer's output, which then joins
+/// the residual.
+///
+/// # Panics
+/// If the two have different numbers of rows.
+pub fn rms_norm_add<const D: usize>(cpu: &Cpu, y: &Rows<f32, D>, weight: &Norm<D>, eps: f32, x: &mut Rows<f32, D>) {
+    assert_eq!(x.rows(), y.rows(), "the residual and the output are of the same batch");
+    normalise(cpu, Source::Added(y.as_slice()), x.as_mut_slice(), D, weight.weights(), eps);
 }
 
 /// Normalises each head by itself: every `HEAD_DIM` elements of every row, in place, with the same weights.
 pub fn head_norm<const D: usize, const HEAD_DIM: usize>(cpu: &Cpu, x: &mut Rows<f32, D>, weight: &Norm<HEAD_DIM>, eps: f32) {
     const { assert!(D.is_multiple_of(HEAD_DIM), "a row is a whole number of heads") };
-    normalise(cpu, None, x.as_mut_slice(), D, weight.weights(), eps);
+    normalise(cpu, Source::InPlace, x.as_mut_slice(), D, weight.weights(), eps);
 }
 
-/// Normalises every `weight.len()` elements of rows of `width`, from `x` or in place.
-fn normalise(cpu: &Cpu, x: Option<&[f32]>, out: &mut [f32], width: usize, weight: &[f32], eps: f32) {
+/// Where the rows that are normalised come from, and where they go.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    /// From the output itself.
+    InPlace,
+    /// From these rows to the output.
+    Rows(&'a [f32]),
+    /// From these rows, added to the output.
+    Added(&'a [f32]),
+}
+
+/// Normalises every `weight.len()` elements of rows of `width`.
+fn normalise(cpu: &Cpu, x: Source<'_>, out: &mut [f32], width: usize, weight: &[f32], eps: f32) {
     let unit = cpu.row_unit(out.len() / width, out.len());
     cpu.over(&mut Grid::of_rows(out, width, unit), |out| cpu.lanes().enter(Normalise { x, out, width, weight, eps }));
 }
 
 struct Normalise<'a> {
-    x: Option<&'a [f32]>,
+    x: Source<'a>,
     out: Cell<'a, f32>,
     width: usize,
     weight: &'a [f32],
@@ -41,8 +62,21 @@ impl Kernel for Normalise<'_> {
     fn run<S: Simd>(mut self, s: S) {
         for r in self.out.rows.clone() {
             let out = self.out.row_mut(r);
-            if let Some(x) = self.x {
-                out.copy_from_slice(&x[r * self.width..][..self.width]);
+            let of_row = r * self.width..(r + 1) * self.width;
+            match self.x {
+                Source::InPlace => {}
+                Source::Rows(x) => out.copy_from_slice(&x[of_row]),
+                Source::Added(y) => {
+                    let y = &y[of_row];
+                    for (out, y) in out.chunks_exact_mut(self.weight.len()).zip(y.chunks_exact(self.weight.len())) {
+                        let mean = sum_of_squares(s, y) / y.len() as f32;
+                        let scale = 1.0 / (mean + self.eps).sqrt();
+                        for ((out, y), w) in out.iter_mut().zip(y).zip(self.weight) {
+                            *out += *w * (*y * scale);
+                        }
+                    }
+                    continue;
+                }
             }
             for x in out.chunks_exact_mut(self.weight.len()) {
                 let mean = sum_of_squares(s, x) / x.len() as f32;
@@ -115,6 +149,12 @@ mod tests {
             rms_norm(cpu, &x, &weight, 1e-5, &mut out);
             let exact = (0..rows_of).flat_map(|r| reference(x.row(r), weight.weights(), 1e-5));
             within(&format!("rms_norm on {}", cpu.isa()), D, out.as_slice(), exact);
+            // Added to a residual, it is the same once more rounded.
+            let residual = rows::<D>(&mut Random::new(99), rows_of);
+            let mut sum = residual.clone();
+            rms_norm_add(cpu, &x, &weight, 1e-5, &mut sum);
+            let added: Vec<f32> = residual.as_slice().iter().zip(out.as_slice()).map(|(r, y)| r + y).collect();
+            assert_eq!(sum.as_slice(), added);
             // A row alone, and rows on one thread, give the same bits.
             let alone = Cpu::new(1, cpu.isa()).unwrap();
             for r in 0..rows_of {

@@ -41,6 +41,7 @@ pub(crate) trait Simd: Copy + Send + Sync {
     /// Little-endian words.
     fn load_words(self, from: &[u8; 32]) -> Self::W;
     fn and(self, v: Self::W, mask: u32) -> Self::W;
+    fn or(self, a: Self::W, b: Self::W) -> Self::W;
     fn shl(self, v: Self::W, bits: u32) -> Self::W;
     fn shr(self, v: Self::W, bits: u32) -> Self::W;
     /// Adds modulo 2^32.
@@ -138,6 +139,7 @@ impl Simd for Portable {
         lanes!(i => u32::from_le_bytes([from[4 * i], from[4 * i + 1], from[4 * i + 2], from[4 * i + 3]]))
     }
     #[inline(always)] fn and(self, v: [u32; 8], mask: u32) -> [u32; 8] { lanes!(i => v[i] & mask) }
+    #[inline(always)] fn or(self, a: [u32; 8], b: [u32; 8]) -> [u32; 8] { lanes!(i => a[i] | b[i]) }
     #[inline(always)] fn shl(self, v: [u32; 8], bits: u32) -> [u32; 8] { lanes!(i => v[i] << bits) }
     #[inline(always)] fn shr(self, v: [u32; 8], bits: u32) -> [u32; 8] { lanes!(i => v[i] >> bits) }
     #[inline(always)] fn add_words(self, v: [u32; 8], other: u32) -> [u32; 8] { lanes!(i => v[i].wrapping_add(other)) }

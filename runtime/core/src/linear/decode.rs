@@ -1,7 +1,11 @@
 //! Stored elements to f32, one after the other: for vectors, embedding rows, and whatever is not on the hot path.
+//!
+//! Blocks are decoded as `dequantize_row_*` of ggml does, with its order of operations.
 
 use half::{bf16, f16};
 use tenon_formats::StorageFormat;
+
+use super::stored::{q4, q4_k, q5, q5_k, q6_k, scale_and_minimum};
 
 /// Decodes a row of `out.len()` elements.
 ///
@@ -13,19 +17,35 @@ pub(super) fn decode_row(format: StorageFormat, bytes: &[u8], out: &mut [f32]) {
         StorageFormat::F32 => decode_each(bytes, out, f32::from_le_bytes),
         StorageFormat::F16 => decode_each(bytes, out, |b| f16::from_le_bytes(b).to_f32()),
         StorageFormat::Bf16 => decode_each(bytes, out, |b| bf16::from_le_bytes(b).to_f32()),
-        StorageFormat::Q4_0 => decode_blocks::<18>(bytes, out, |[d0, d1, q @ ..], out| {
-            let d = half_at(*d0, *d1);
-            nibbles::<16>(q, |i, q| out[i] = d * f32::from(i16::from(q) - 8));
+        StorageFormat::Q4_0 => decode_blocks::<18, 32>(bytes, out, |block, out| {
+            let d = half_at(block, 0);
+            each(out, |k| d * f32::from(i16::from(q4(&block[2..], k)) - 8));
         }),
-        StorageFormat::Q4_1 => decode_blocks::<20>(bytes, out, |[d0, d1, m0, m1, q @ ..], out| {
-            let (d, m) = (half_at(*d0, *d1), half_at(*m0, *m1));
-            nibbles::<16>(q, |i, q| out[i] = d * f32::from(q) + m);
+        StorageFormat::Q4_1 => decode_blocks::<20, 32>(bytes, out, |block, out| {
+            let (d, m) = (half_at(block, 0), half_at(block, 2));
+            each(out, |k| d * f32::from(q4(&block[4..], k)) + m);
         }),
-        StorageFormat::Q8_0 => decode_blocks::<34>(bytes, out, |[d0, d1, q @ ..], out| {
-            let d = half_at(*d0, *d1);
-            for (out, &q) in out.iter_mut().zip(q) {
-                *out = d * f32::from(q as i8);
-            }
+        StorageFormat::Q5_0 => decode_blocks::<22, 32>(bytes, out, |block, out| {
+            let d = half_at(block, 0);
+            each(out, |k| d * f32::from(i16::from(q5(&block[2..], k)) - 16));
+        }),
+        StorageFormat::Q5_1 => decode_blocks::<24, 32>(bytes, out, |block, out| {
+            let (d, m) = (half_at(block, 0), half_at(block, 2));
+            each(out, |k| d * f32::from(q5(&block[4..], k)) + m);
+        }),
+        StorageFormat::Q8_0 => decode_blocks::<34, 32>(bytes, out, |block, out| {
+            let d = half_at(block, 0);
+            each(out, |k| d * f32::from(block[2 + k] as i8));
+        }),
+        StorageFormat::Q4K => decode_blocks::<144, 256>(bytes, out, |block, out| {
+            groups(block, out, |k| q4_k(&block[16..], k));
+        }),
+        StorageFormat::Q5K => decode_blocks::<176, 256>(bytes, out, |block, out| {
+            groups(block, out, |k| q5_k(&block[16..], k));
+        }),
+        StorageFormat::Q6K => decode_blocks::<210, 256>(bytes, out, |block, out| {
+            let (scales, d) = (&block[192..208], half_at(block, 208));
+            each(out, |k| d * f32::from(scales[k / 16] as i8) * f32::from(i16::from(q6_k(block, k)) - 32));
         }),
     }
 }
@@ -36,23 +56,35 @@ fn decode_each<const BYTES: usize>(bytes: &[u8], out: &mut [f32], decode: impl F
     }
 }
 
-fn decode_blocks<const BYTES: usize>(bytes: &[u8], out: &mut [f32], decode: impl Fn(&[u8; BYTES], &mut [f32; 32])) {
-    for (stored, out) in bytes.as_chunks::<BYTES>().0.iter().zip(out.as_chunks_mut::<32>().0) {
+fn decode_blocks<const BYTES: usize, const LEN: usize>(
+    bytes: &[u8],
+    out: &mut [f32],
+    decode: impl Fn(&[u8; BYTES], &mut [f32; LEN]),
+) {
+    for (stored, out) in bytes.as_chunks::<BYTES>().0.iter().zip(out.as_chunks_mut::<LEN>().0) {
         decode(stored, out);
     }
 }
 
-/// The f16 with these two bytes.
-pub(super) fn half_at(low: u8, high: u8) -> f32 {
-    f16::from_le_bytes([low, high]).to_f32()
+fn each<const LEN: usize>(out: &mut [f32; LEN], weight: impl Fn(usize) -> f32) {
+    for (k, out) in out.iter_mut().enumerate() {
+        *out = weight(k);
+    }
 }
 
-/// Low nibbles are the first half of a block, high nibbles the second.
-fn nibbles<const BYTES: usize>(packed: &[u8; BYTES], mut take: impl FnMut(usize, u8)) {
-    for (i, byte) in packed.iter().enumerate() {
-        take(i, byte & 15);
-        take(i + BYTES, byte >> 4);
+/// A block of 8 groups, which begins with `d`, `dmin`, and the scales and minima of the groups.
+fn groups(block: &[u8], out: &mut [f32; 256], q: impl Fn(usize) -> u8) {
+    let (d, dmin) = (half_at(block, 0), half_at(block, 2));
+    for (g, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+        let (scale, minimum) = scale_and_minimum(&block[4..16], g);
+        let (d, m) = (d * f32::from(scale), dmin * f32::from(minimum));
+        each(out, |k| d * f32::from(q(32 * g + k)) - m);
     }
+}
+
+/// The f16 at byte `at`.
+fn half_at(block: &[u8], at: usize) -> f32 {
+    f16::from_le_bytes([block[at], block[at + 1]]).to_f32()
 }
 
 #[cfg(test)]
@@ -72,20 +104,31 @@ mod tests {
         assert_eq!(decoded(StorageFormat::Bf16, &[0xc0, 0x3f, 0x00, 0xc0], 2), [1.5, -2.0]);
     }
 
+    /// Rows of each quantised format, then what the `gguf` package of Python decodes them to; `fixtures/make.py` wrote them.
+    const FIXTURES: [(StorageFormat, &[u8]); 8] = [
+        (StorageFormat::Q4_0, include_bytes!("fixtures/q4_0.bin")),
+        (StorageFormat::Q4_1, include_bytes!("fixtures/q4_1.bin")),
+        (StorageFormat::Q5_0, include_bytes!("fixtures/q5_0.bin")),
+        (StorageFormat::Q5_1, include_bytes!("fixtures/q5_1.bin")),
+        (StorageFormat::Q8_0, include_bytes!("fixtures/q8_0.bin")),
+        (StorageFormat::Q4K, include_bytes!("fixtures/q4_k.bin")),
+        (StorageFormat::Q5K, include_bytes!("fixtures/q5_k.bin")),
+        (StorageFormat::Q6K, include_bytes!("fixtures/q6_k.bin")),
+    ];
+
     #[test]
-    fn blocks_have_their_scale_first_and_the_halves_in_nibbles() {
-        // d = 0.5, m = -1; element 0 is 3, element 16 is 12.
-        let mut q4_1 = [0u8; 20];
-        q4_1[..5].copy_from_slice(&[0x00, 0x38, 0x00, 0xbc, 0xc3]);
-        let out = decoded(StorageFormat::Q4_1, &q4_1, 32);
-        assert_eq!((out[0], out[1], out[16], out[31]), (0.5, -1.0, 5.0, -1.0));
-        let mut q4_0 = [0u8; 18];
-        q4_0[..3].copy_from_slice(&[0x00, 0x38, 0xc3]);
-        let out = decoded(StorageFormat::Q4_0, &q4_0, 32);
-        assert_eq!((out[0], out[1], out[16], out[31]), (-2.5, -4.0, 2.0, -4.0));
-        let mut q8_0 = [0u8; 34];
-        q8_0[..4].copy_from_slice(&[0x00, 0x38, 0x80, 0x7f]);
-        assert_eq!(decoded(StorageFormat::Q8_0, &q8_0, 32)[..3], [-64.0, 63.5, 0.0]);
+    fn blocks_decode_to_the_bits_that_the_gguf_package_has() {
+        let quantised = StorageFormat::ALL.into_iter().filter(|f| f.block_len() > 1);
+        assert!(quantised.eq(FIXTURES.map(|(format, _)| format)), "each quantised format has a fixture");
+        for (format, fixture) in FIXTURES {
+            let block = format.block_bytes() + 4 * format.block_len();
+            assert!(fixture.len().is_multiple_of(block) && fixture.len() / block >= 2, "{format}: {} bytes", fixture.len());
+            let len = fixture.len() / block * format.block_len();
+            let (stored, expected) = fixture.split_at(fixture.len() - 4 * len);
+            let expected: Vec<u32> = expected.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+            let bits: Vec<u32> = decoded(format, stored, len).into_iter().map(f32::to_bits).collect();
+            assert_eq!(bits, expected, "{format}");
+        }
     }
 
     #[test]

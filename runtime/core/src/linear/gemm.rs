@@ -56,11 +56,13 @@ fn fill<S: Simd, B: Block>(s: S, p: &Product<'_, B>, pair: usize, start: usize, 
     for half in 0..(p.tiles().end - pair).min(2) {
         let blocks = &p.tile(pair + half)[start / B::LEN..];
         for (block, rows) in blocks.iter().zip(panel.chunks_exact_mut(B::LEN)) {
-            let scale = block.scale(s);
-            for v in 0..B::LEN / B::STEP {
-                let words = block.words(s, v);
-                for j in 0..B::STEP {
-                    s.store(block.weight(s, scale, words, j), &mut rows[v * B::STEP + j][half]);
+            for (group, rows) in rows.chunks_exact_mut(B::GROUP).enumerate() {
+                let scale = block.scale(s, group);
+                for v in 0..B::GROUP / B::STEP {
+                    let words = block.words(s, group, v);
+                    for j in 0..B::STEP {
+                        s.store(block.weight(s, scale, words, j), &mut rows[v * B::STEP + j][half]);
+                    }
                 }
             }
         }

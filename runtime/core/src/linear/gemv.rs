@@ -63,55 +63,62 @@ fn dot<S: Simd, B: Block, const R: usize, const T: usize>(s: S, w: [&[B]; T], x:
     let mut sums = [[s.splat(0.0); T]; R];
     for b in 0..w[0].len() {
         let mut block = [&w[0][b]; T];
-        let mut scale = [block[0].scale(s); T];
         for t in 1..T {
             block[t] = &w[t][b];
-            scale[t] = block[t].scale(s);
         }
-        for tile in w {
-            prefetch(s, tile, b, T);
-        }
-        let mut inputs = [&x[0][b * B::LEN..][..B::LEN]; R];
-        for r in 1..R {
-            inputs[r] = &x[r][b * B::LEN..][..B::LEN];
-        }
-        for v in 0..B::LEN / B::STEP {
-            let mut words = [block[0].words(s, v); T];
+        for group in 0..B::LEN / B::GROUP {
+            let mut scale = [block[0].scale(s, group); T];
             for t in 1..T {
-                words[t] = block[t].words(s, v);
+                scale[t] = block[t].scale(s, group);
             }
-            // Written out, because the shift in `weight` should be a constant, and LLVM leaves a loop of this size a loop.
-            macro_rules! inputs {
-                ($($j:literal)*) => {$(
-                    if $j < B::STEP {
-                        let k = v * B::STEP + $j;
-                        for t in 0..T {
-                            let weight = block[t].weight(s, scale[t], words[t], $j);
-                            for r in 0..R {
-                                sums[r][t] = s.fma(weight, s.splat(inputs[r][k]), sums[r][t]);
+            for tile in w {
+                prefetch(s, tile, b, group, T);
+            }
+            let first = b * B::LEN + group * B::GROUP;
+            let mut inputs = [&x[0][first..][..B::GROUP]; R];
+            for r in 1..R {
+                inputs[r] = &x[r][first..][..B::GROUP];
+            }
+            for v in 0..B::GROUP / B::STEP {
+                let mut words = [block[0].words(s, group, v); T];
+                for t in 1..T {
+                    words[t] = block[t].words(s, group, v);
+                }
+                // Written out, because the shift in `weight` should be a constant, and LLVM leaves a loop of this size a loop.
+                macro_rules! inputs {
+                    ($($j:literal)*) => {$(
+                        if $j < B::STEP {
+                            let k = v * B::STEP + $j;
+                            for t in 0..T {
+                                let weight = block[t].weight(s, scale[t], words[t], $j);
+                                for r in 0..R {
+                                    sums[r][t] = s.fma(weight, s.splat(inputs[r][k]), sums[r][t]);
+                                }
                             }
                         }
-                    }
-                )*};
+                    )*};
+                }
+                inputs!(0 1 2 3 4 5 6 7);
             }
-            inputs!(0 1 2 3 4 5 6 7);
         }
     }
     sums
 }
 
-/// Asks for what stands at block `b` of the tile `ahead` tiles further on. A tile is too short for the processor's own prefetching,
-/// which has to find each one anew; without this, weights from memory take twice the time. Into the second-level
+/// Asks for what stands at a group of block `b` of the tile `ahead` tiles further on. A tile is too short for the processor's own
+/// prefetching, which has to find each one anew; without this, weights from memory take twice the time. Into the second-level
 /// cache, because two groups of tiles can be more than the first.
 #[inline(always)]
-fn prefetch<S: Simd, B: Block>(s: S, tile: &[B], b: usize, ahead: usize) {
+fn prefetch<S: Simd, B: Block>(s: S, tile: &[B], b: usize, group: usize, ahead: usize) {
     const LINE: usize = 64;
-    let size = size_of::<B>();
+    let (size, groups) = (size_of::<B>(), B::LEN / B::GROUP);
     if size < LINE && !(b * size).is_multiple_of(LINE) {
         return;
     }
     let from = tile.as_ptr().wrapping_add(ahead * tile.len() + b).cast::<u8>();
-    for line in (0..size).step_by(LINE) {
-        s.prefetch(from.wrapping_add(line));
+    // A block's lines are shared out to its groups.
+    let lines = size.div_ceil(LINE);
+    for line in group * lines / groups..(group + 1) * lines / groups {
+        s.prefetch(from.wrapping_add(line * LINE));
     }
 }

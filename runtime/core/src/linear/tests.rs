@@ -8,69 +8,50 @@ use super::*;
 use crate::cpu::Isa;
 use crate::testing::{Random, each_isa, product_bound, within};
 
-/// A random matrix: as a checkpoint stores it, and the exact value of each weight.
+/// A random matrix: as a checkpoint stores it, and each weight.
 struct Stored {
     bytes: Vec<u8>,
     weights: Vec<f32>,
 }
 
+/// Weights are those of the scalar decoder, which the tests of `decode` compare with another implementation.
 fn stored(random: &mut Random, format: StorageFormat, outputs: usize, inputs: usize) -> Stored {
-    let mut s = Stored { bytes: Vec::new(), weights: Vec::new() };
+    let mut bytes = Vec::new();
     for _ in 0..outputs * inputs / format.block_len() {
-        let mut half = |scale: f32| {
-            let x = f16::from_f32(scale * random.unit());
-            (x.to_le_bytes(), f64::from(x.to_f32()))
-        };
-        let (d_bytes, d) = half(0.1);
-        let (m_bytes, m) = half(0.4);
-        let q: Vec<u8> = (0..32).map(|_| random.bits() as u8).collect();
-        let mut nibbles = |zero: f64, m: f64| {
-            s.bytes.extend((0..16).map(|i| (q[i] & 15) | (q[i + 16] & 15) << 4));
-            s.weights.extend(q.iter().map(|q| (d * (f64::from(q & 15) - zero) + m) as f32));
-        };
         match format {
-            StorageFormat::F32 => {
-                s.weights.push(random.unit());
-                s.bytes.extend(s.weights[s.weights.len() - 1].to_le_bytes());
-            }
-            StorageFormat::F16 => {
-                s.bytes.extend(m_bytes);
-                s.weights.push(m as f32);
-            }
-            StorageFormat::Bf16 => {
-                let x = bf16::from_f32(random.unit());
-                s.bytes.extend(x.to_le_bytes());
-                s.weights.push(x.to_f32());
-            }
-            StorageFormat::Q4_0 => {
-                nibbles(8.0, 0.0);
-                let at = s.bytes.len() - 16;
-                s.bytes.splice(at..at, d_bytes);
-            }
-            StorageFormat::Q4_1 => {
-                nibbles(0.0, m);
-                let at = s.bytes.len() - 16;
-                s.bytes.splice(at..at, d_bytes.into_iter().chain(m_bytes));
-            }
-            StorageFormat::Q8_0 => {
-                s.bytes.extend(d_bytes);
-                s.bytes.extend(&q);
-                s.weights.extend(q.iter().map(|&q| (d * f64::from(q as i8)) as f32));
+            StorageFormat::F32 => bytes.extend(random.unit().to_le_bytes()),
+            StorageFormat::F16 => bytes.extend(f16::from_f32(random.unit()).to_le_bytes()),
+            StorageFormat::Bf16 => bytes.extend(bf16::from_f32(random.unit()).to_le_bytes()),
+            quantised => {
+                // Any quant and any scale of a group is legal, and all of them should be seen.
+                let start = bytes.len();
+                bytes.extend((0..quantised.block_bytes()).map(|_| random.bits() as u8));
+                for at in quantised.scales() {
+                    let scale = f16::from_f32(0.1 * random.unit());
+                    bytes[start + at..][..2].copy_from_slice(&scale.to_le_bytes());
+                }
             }
         }
     }
-    s
+    let mut weights = vec![f32::NAN; outputs * inputs];
+    decode::decode_row(format, &bytes, &mut weights);
+    Stored { bytes, weights }
 }
 
 const ROWS: [usize; 8] = [1, 2, 3, 4, 5, 17, 64, 100];
 const SHAPES: [(usize, usize); 7] = [(1, 32), (8, 64), (13, 96), (24, 288), (20, 1536), (100, 576), (70, 32)];
-const RAGGED: [(usize, usize); 3] = [(11, 1), (9, 33), (40, 301)];
+const WITHOUT_BLOCKS: [(usize, usize); 3] = [(11, 1), (9, 33), (40, 301)];
+const OF_256: [(usize, usize); 5] = [(1, 256), (13, 768), (24, 256), (20, 1536), (70, 512)];
 
 /// Every format with shapes that it can have.
 fn each_matrix(mut test: impl FnMut(StorageFormat, usize, usize, &Stored, &mut Random)) {
     for format in StorageFormat::ALL {
-        let ragged: &[(usize, usize)] = if format.block_len() == 1 { &RAGGED } else { &[] };
-        for &(outputs, inputs) in SHAPES.iter().chain(ragged) {
+        let shapes = match format.block_len() {
+            1 => [&SHAPES[..], &WITHOUT_BLOCKS].concat(),
+            32 => SHAPES.to_vec(),
+            _ => OF_256.to_vec(),
+        };
+        for (outputs, inputs) in shapes {
             let mut random = Random::new((outputs * 10_000 + inputs) as u64);
             let matrix = stored(&mut random, format, outputs, inputs);
             test(format, outputs, inputs, &matrix, &mut random);
@@ -140,15 +121,9 @@ fn a_row_has_the_same_bits_in_any_company() {
 #[test]
 fn dequantised_weights_are_those_of_the_format_on_every_path() {
     // A one-hot input reads a column of the matrix, exactly: in registers, through a panel, and by the scalar decoder.
-    let (outputs, inputs) = (13, 320);
     for format in StorageFormat::ALL {
+        let (outputs, inputs) = (13, 320usize.next_multiple_of(format.block_len()));
         let matrix = stored(&mut Random::new(5), format, outputs, inputs);
-        let mut decoded = vec![f32::NAN; outputs * inputs];
-        let row = format.row_bytes(inputs).unwrap();
-        for (bytes, out) in matrix.bytes.chunks(row).zip(decoded.chunks_mut(inputs)) {
-            decode::decode_row(format, bytes, out);
-        }
-        assert_eq!(decoded, matrix.weights, "{format}");
         each_isa(|cpu| {
             let weight = packed(cpu, format, outputs, inputs, &matrix);
             for rows in [1, inputs] {
@@ -193,8 +168,8 @@ fn typed_products_set_the_rows_and_put_heads_in_order() {
 fn quantised_weights_keep_their_size() {
     let cpu = Cpu::new(1, Isa::Portable).unwrap();
     for format in StorageFormat::ALL {
-        let matrix = stored(&mut Random::new(1), format, 24, 64);
-        let weight = Linear::<24, 64>::pack(&cpu, format, &matrix.bytes, RowOrder::Stored).unwrap();
+        let matrix = stored(&mut Random::new(1), format, 24, 512);
+        let weight = Linear::<24, 512>::pack(&cpu, format, &matrix.bytes, RowOrder::Stored).unwrap();
         assert_eq!(weight.bytes(), matrix.bytes.len(), "{format}");
     }
 }
@@ -205,6 +180,7 @@ fn refuses_what_does_not_fit_with_both_values() {
     let pack = |format, bytes, order| Linear::<8, 40>::pack(&cpu, format, &vec![0; bytes], order).unwrap_err().to_string();
     let errors = [
         pack(StorageFormat::Q4_1, 200, RowOrder::Stored),
+        pack(StorageFormat::Q6K, 210, RowOrder::Stored),
         pack(StorageFormat::F16, 639, RowOrder::Stored),
         pack(StorageFormat::F16, 640, RowOrder::RopePairs { heads: 3, rotary_dim: 2 }),
         Norm::<64>::decode(StorageFormat::Q8_0, &[0; 68]).unwrap_err().to_string(),
@@ -215,6 +191,7 @@ fn refuses_what_does_not_fit_with_both_values() {
         errors,
         [
             "q4_1 stores blocks of 32, and rows of 40 are not a whole number of them",
+            "q6_k stores blocks of 256, and rows of 40 are not a whole number of them",
             "8 rows of 40 in f16 are 640 bytes, and there are 639",
             "the row order does not fit: 8 rows are not 3 heads",
             "a vector is stored as f32, f16 or bf16, and this one is q8_0",

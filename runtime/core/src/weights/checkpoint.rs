@@ -1,16 +1,17 @@
 //! `Checkpoint`: the files of one model, mapped into memory, with their headers and config read.
 
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
+use tenon_formats::gguf::split::{self, PartName, Split};
 use tenon_formats::index::{self, Index};
+use tenon_formats::shown::shown;
 use tenon_formats::{CanonicalConfig, Gguf, StorageFormat, TensorEntry, safetensors};
 
 use super::LoadError;
+use super::files::{has_extension, is_dir, map, names};
 
 const CONFIG: &str = "config.json";
 const SINGLE: &str = "model.safetensors";
@@ -21,14 +22,23 @@ const INDEX: &str = "model.safetensors.index.json";
 pub enum CheckpointKind {
     /// A directory with config.json and safetensors.
     Hf,
-    /// One GGUF file.
+    /// One GGUF file, or the parts of a split one.
     Gguf,
+}
+
+impl fmt::Display for CheckpointKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hf => "hf",
+            Self::Gguf => "gguf",
+        })
+    }
 }
 
 /// The files of one model, mapped and not copied; they must not change while it is open.
 #[derive(Debug)]
 pub struct Checkpoint {
-    /// The GGUF file, or the directory.
+    /// The GGUF file (the first of a split one), or the directory.
     path: PathBuf,
     files: Vec<Mmap>,
     /// Sorted by name.
@@ -38,14 +48,14 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens a directory (config.json with model.safetensors or an index and its shards, or exactly one .gguf) or a .gguf file,
-    /// and reads headers and config. Weights are not touched yet.
+    /// Opens a directory (config.json with model.safetensors or an index and its shards; or exactly one GGUF, whole or in parts)
+    /// or a .gguf file (of a split one, the first part), and reads headers and config. Weights are not touched yet.
     ///
     /// # Errors
     /// When the path is neither, or a file contradicts its format, itself or the others.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let path = path.as_ref();
-        if fs::metadata(path).map_err(|e| unreadable(path, e))?.is_dir() {
+        if is_dir(path)? {
             return Self::open_dir(path);
         }
         if has_extension(path.as_os_str(), "safetensors") {
@@ -55,11 +65,7 @@ impl Checkpoint {
     }
 
     fn open_dir(dir: &Path) -> Result<Self, LoadError> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(dir).map_err(|e| unreadable(dir, e))? {
-            names.push(entry.map_err(|e| unreadable(dir, e))?.file_name());
-        }
-        names.sort_unstable();
+        let names = names(dir)?;
         let with = |extension| {
             let matching = names.iter().filter(|name| has_extension(name, extension));
             matching.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>()
@@ -74,22 +80,29 @@ impl Checkpoint {
                 (true, false, false) => Err(LoadError::NoIndex { dir: dir.to_owned(), names: shards }),
             };
         }
-        match with("gguf").as_slice() {
-            [] => Err(LoadError::NoWeights { dir: dir.to_owned() }),
-            [name] => Self::open_gguf(&dir.join(name)),
-            several => Err(LoadError::SeveralGgufs { dir: dir.to_owned(), names: several.to_vec() }),
+        let ggufs = with("gguf");
+        let parts: Vec<_> = ggufs.iter().filter_map(|name| PartName::parse(name)).collect();
+        match (ggufs.as_slice(), parts.as_slice()) {
+            ([], _) => Err(LoadError::NoWeights { dir: dir.to_owned() }),
+            (_, [one, rest @ ..]) if parts.len() == ggufs.len() && rest.iter().all(|part| part.is_beside(one)) => {
+                let first = dir.join(one.of(0));
+                Self::open_gguf(&first).map_err(|e| e.or_missing_part(&first, 0, one.count))
+            }
+            ([name], _) => Self::open_gguf(&dir.join(name)),
+            _ => Err(LoadError::SeveralGgufs { dir: dir.to_owned(), names: ggufs }),
         }
     }
 
     fn open_gguf(path: &Path) -> Result<Self, LoadError> {
-        let file = map(path)?;
-        let gguf = Gguf::read(&file).map_err(|problem| LoadError::Gguf { path: path.to_owned(), problem: Box::new(problem) })?;
-        if let Some(count) = gguf.metadata.get("split.count").and_then(|v| v.as_u64()).filter(|&count| count > 1) {
-            return Err(LoadError::SplitGguf { path: path.to_owned(), count });
-        }
+        let (file, gguf) = map_gguf(path)?;
+        let about = |problem| LoadError::Split { path: path.to_owned(), problem: Box::new(problem) };
+        let (files, gguf) = match gguf.split().map_err(about)? {
+            None => (vec![file], gguf),
+            Some(split) => open_parts(path, file, gguf, split)?,
+        };
         let config = CanonicalConfig::from_gguf(&gguf)
             .map_err(|problem| LoadError::Config { path: path.to_owned(), problem: Box::new(problem) })?;
-        Ok(Self { path: path.to_owned(), files: vec![file], tensors: gguf.tensors.clone(), config, gguf: Some(gguf) })
+        Ok(Self { path: path.to_owned(), files, tensors: gguf.tensors.clone(), config, gguf: Some(gguf) })
     }
 
     fn open_single(dir: &Path) -> Result<Self, LoadError> {
@@ -102,7 +115,7 @@ impl Checkpoint {
         let config = read_config(dir)?;
         let path = dir.join(INDEX);
         let index =
-            index::read(&read(&path)?).map_err(|problem| LoadError::Index { path: path.clone(), problem: Box::new(problem) })?;
+            index::read(&map(&path)?).map_err(|problem| LoadError::Index { path: path.clone(), problem: Box::new(problem) })?;
         let mut files = Vec::new();
         let mut tensors = Vec::new();
         for (i, shard) in index.shards.iter().enumerate() {
@@ -121,7 +134,7 @@ impl Checkpoint {
         Ok(Self { path: dir.to_owned(), files, tensors, config, gguf: None })
     }
 
-    /// What was opened: the directory, or the GGUF file (also when only its directory was given).
+    /// What was opened: the directory, or the GGUF file, of a split one the first (also when only its directory was given).
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -139,12 +152,25 @@ impl Checkpoint {
         if self.gguf.is_some() { CheckpointKind::Gguf } else { CheckpointKind::Hf }
     }
 
+    /// Refuses a checkpoint of the other kind. Generated code asks first: names and configs of the two have little in common, and
+    /// the comparison would list all of them.
+    ///
+    /// # Errors
+    /// When this one is not of `kind`.
+    pub fn require(&self, kind: CheckpointKind) -> Result<(), LoadError> {
+        if self.kind() == kind {
+            Ok(())
+        } else {
+            Err(LoadError::Kind { path: self.path.clone(), spec: kind, found: self.kind() })
+        }
+    }
+
     /// Hyperparameters under canonical names.
     pub fn config(&self) -> &CanonicalConfig {
         &self.config
     }
 
-    /// The GGUF header, whose metadata holds the tokenizer and the chat template.
+    /// The GGUF header, of a split one that of all parts together, whose metadata holds the tokenizer and the chat template.
     pub fn gguf(&self) -> Option<&Gguf> {
         self.gguf.as_ref()
     }
@@ -214,6 +240,30 @@ impl MappedTensor {
     }
 }
 
+/// The parts of a split GGUF of which `path` is the first, and what they say together.
+fn open_parts(path: &Path, file: Mmap, gguf: Gguf, split: Split) -> Result<(Vec<Mmap>, Gguf), LoadError> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some(name) = name.and_then(PartName::parse).filter(|name| (name.no, name.count) == (split.no, split.count)) else {
+        return Err(LoadError::PartName { path: path.to_owned(), split });
+    };
+    if split.no != 0 {
+        return Err(LoadError::NotFirstPart { path: path.to_owned(), split, first: name.of(0) });
+    }
+    let path_of = |no| path.with_file_name(name.of(no));
+    let (mut files, mut parts) = (vec![file], vec![gguf]);
+    for no in 1..split.count {
+        let path = path_of(no);
+        let (file, part) = map_gguf(&path).map_err(|e| e.or_missing_part(&path, no, split.count))?;
+        split::check_part(&parts[0], split, &part, no)
+            .map_err(|problem| LoadError::Split { path: path.clone(), problem: Box::new(problem) })?;
+        files.push(file);
+        parts.push(part);
+    }
+    let whole = split::join(parts, split)
+        .map_err(|(no, problem)| LoadError::Split { path: path_of(no as u64), problem: Box::new(problem) })?;
+    Ok((files, whole))
+}
+
 /// Checks that each tensor is in the shard that the index names, and nowhere else.
 fn check_index(path: &Path, index: &Index, tensors: &[TensorEntry]) -> Result<(), LoadError> {
     let disagree =
@@ -221,16 +271,19 @@ fn check_index(path: &Path, index: &Index, tensors: &[TensorEntry]) -> Result<()
     for tensor in tensors {
         let found = &index.shards[tensor.file];
         match index.tensors.get(&tensor.name) {
-            None => return disagree(&tensor.name, format!("is in {found} and not in the index")),
+            None => return disagree(&tensor.name, format!("is in {} and not in the index", shown(found))),
             Some(&shard) if shard != tensor.file => {
-                return disagree(&tensor.name, format!("belongs into {} and is in {found}", index.shards[shard]));
+                return disagree(
+                    &tensor.name,
+                    format!("belongs into {} and is in {}", shown(&index.shards[shard]), shown(found)),
+                );
             }
             Some(_) => {}
         }
     }
     for (name, &shard) in &index.tensors {
         if tensors.binary_search_by(|t| t.name.cmp(name)).is_err() {
-            return disagree(name, format!("belongs into {} and is not there", index.shards[shard]));
+            return disagree(name, format!("belongs into {} and is not there", shown(&index.shards[shard])));
         }
     }
     Ok(())
@@ -238,8 +291,14 @@ fn check_index(path: &Path, index: &Index, tensors: &[TensorEntry]) -> Result<()
 
 fn read_config(dir: &Path) -> Result<CanonicalConfig, LoadError> {
     let path = dir.join(CONFIG);
-    let text = read(&path)?;
+    let text = map(&path)?;
     CanonicalConfig::from_hf_text(&text).map_err(|problem| LoadError::Config { path, problem: Box::new(problem) })
+}
+
+fn map_gguf(path: &Path) -> Result<(Mmap, Gguf), LoadError> {
+    let bytes = map(path)?;
+    let gguf = Gguf::read(&bytes).map_err(|problem| LoadError::Gguf { path: path.to_owned(), problem: Box::new(problem) })?;
+    Ok((bytes, gguf))
 }
 
 fn map_safetensors(path: &Path, file: usize) -> Result<(Mmap, Vec<TensorEntry>), LoadError> {
@@ -247,24 +306,4 @@ fn map_safetensors(path: &Path, file: usize) -> Result<(Mmap, Vec<TensorEntry>),
     let tensors = safetensors::read(&bytes, file)
         .map_err(|problem| LoadError::Safetensors { path: path.to_owned(), problem: Box::new(problem) })?;
     Ok((bytes, tensors))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    fs::read(path).map_err(|e| unreadable(path, e))
-}
-
-fn map(path: &Path) -> Result<Mmap, LoadError> {
-    let file = File::open(path).map_err(|e| unreadable(path, e))?;
-    // SAFETY: the map is read-only, and its bytes are only ever read as numbers or checked text, so no invariant of ours rests
-    // on them. That no other process changes or truncates the file meanwhile is the documented condition of `Checkpoint`.
-    unsafe { Mmap::map(&file) }.map_err(|e| unreadable(path, e))
-}
-
-fn unreadable(path: &Path, problem: std::io::Error) -> LoadError {
-    let path = path.to_owned();
-    if problem.kind() == ErrorKind::NotFound { LoadError::NotFound { path } } else { LoadError::Io { path, problem } }
-}
-
-fn has_extension(name: &OsStr, extension: &str) -> bool {
-    Path::new(name).extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }

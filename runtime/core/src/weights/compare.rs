@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use tenon_formats::TensorEntry;
 use tenon_formats::expect::{self, ConfigContract};
+use tenon_formats::shown::shown;
 
 use super::error::Mismatch;
 use super::spec::{Need, TensorCheck};
@@ -49,9 +50,9 @@ impl Grouped {
 
     fn lines(self) -> impl Iterator<Item = String> {
         self.0.into_iter().map(|((name, what), layers)| match layers.as_slice() {
-            [Some(layer)] => format!("{}{what}", in_layer(&name, *layer)),
-            [None] => format!("{name}{what}"),
-            _ => format!("{name} (layers {}){what}", ranges(layers.into_iter().flatten().collect())),
+            [Some(layer)] => format!("{}{what}", shown(&in_layer(&name, *layer))),
+            [None] => format!("{}{what}", shown(&name)),
+            _ => format!("{} (layers {}){what}", shown(&name), ranges(layers.into_iter().flatten().collect())),
         })
     }
 }

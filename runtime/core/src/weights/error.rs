@@ -1,13 +1,16 @@
 //! `LoadError`: why a checkpoint was not loaded.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tenon_formats::config::ConfigError;
 use tenon_formats::gguf::GgufError;
+use tenon_formats::gguf::split::{Split, SplitError};
 use tenon_formats::index::IndexError;
 use tenon_formats::safetensors::SafetensorsError;
+use tenon_formats::shown::shown;
 
+use super::{CheckpointKind, NotFinite};
 use crate::cpu::CpuError;
 use crate::dtype::KvDtypeName;
 use crate::linear::PackError;
@@ -29,6 +32,12 @@ pub enum LoadError {
         path: PathBuf,
         /// What the system said.
         problem: std::io::Error,
+    },
+    /// A pipe, a device, or a directory where a file belongs.
+    #[error("{} is not a regular file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
     },
     /// A directory without weights.
     #[error("{} holds no weights: neither model.safetensors nor its index nor a .gguf file is there", dir.display())]
@@ -71,7 +80,7 @@ pub enum LoadError {
         path: PathBuf,
     },
     /// A shard of the index that is not there.
-    #[error("{} puts {tensors} tensors into {shard}, and that file is not beside it: download it", index.display())]
+    #[error("{} puts {tensors} tensors into {}, and that file is not beside it: download it", index.display(), shown(shard))]
     MissingShard {
         /// The index.
         index: PathBuf,
@@ -81,7 +90,7 @@ pub enum LoadError {
         tensors: usize,
     },
     /// An index and its shards disagree.
-    #[error("{}: `{tensor}` {problem}: index and shards are of different checkpoints", index.display())]
+    #[error("{}: `{}` {problem}: index and shards are of different checkpoints", index.display(), shown(tensor))]
     IndexDisagrees {
         /// The index.
         index: PathBuf,
@@ -90,13 +99,44 @@ pub enum LoadError {
         /// Where the two say that it is.
         problem: String,
     },
-    /// A GGUF that is one of several.
-    #[error("{} is one of {count} parts; join them with llama.cpp's `llama-gguf-split --merge`", path.display())]
-    SplitGguf {
+    /// A part of a split GGUF that is not the first.
+    #[error("{} is part {} of {}; give the first one, {first}, and the others are found beside it", path.display(), split.no + 1, split.count)]
+    NotFirstPart {
         /// The path.
         path: PathBuf,
-        /// How many parts there are.
+        /// Which part it is.
+        split: Split,
+        /// The name of the first.
+        first: String,
+    },
+    /// A part of a split GGUF under a name that does not lead to the others.
+    #[error(
+        "{} says that it is part {} of {}, and its name must end in -{:05}-of-{:05}.gguf, by which the others are found: rename it back",
+        path.display(), split.no.saturating_add(1), split.count, split.no.saturating_add(1), split.count
+    )]
+    PartName {
+        /// The path.
+        path: PathBuf,
+        /// Which part it says that it is.
+        split: Split,
+    },
+    /// A part of a split GGUF that is not there.
+    #[error("{} is part {part} of {count}, and it is not there: download it into the folder of the others", path.display())]
+    MissingPart {
+        /// Where it should be.
+        path: PathBuf,
+        /// Which part it is, from 1.
+        part: u64,
+        /// How many there are.
         count: u64,
+    },
+    /// Files that do not make one GGUF.
+    #[error("{}: {problem}", path.display())]
+    Split {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: Box<SplitError>,
     },
     /// A safetensors file that is none.
     #[error("{}: {problem}", path.display())]
@@ -130,9 +170,34 @@ pub enum LoadError {
         /// What is wrong.
         problem: Box<ConfigError>,
     },
+    /// The checkpoint is of the other format than the one that the spec is for.
+    #[error(
+        "the spec is for {} checkpoint and {} is {found}: load the {spec} one, or write a spec of this one: \
+         tenon new NAME --from {}",
+        if *spec == CheckpointKind::Hf { "an hf" } else { "a gguf" }, path.display(), path.display()
+    )]
+    Kind {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What the spec is for.
+        spec: CheckpointKind,
+        /// What it is.
+        found: CheckpointKind,
+    },
     /// The checkpoint is not the one that the plan was compiled for.
     #[error("{0}")]
     Mismatch(Mismatch),
+    /// A tensor with weights that are no numbers.
+    #[error(
+        "{tensor}: {problem}: the file is damaged, or was made from damaged weights; compare its checksum with the source's, \
+         and download or quantise it again"
+    )]
+    NotFinite {
+        /// The tensor.
+        tensor: String,
+        /// Where, and what it is.
+        problem: NotFinite,
+    },
     /// A tensor that passed the comparison and cannot be packed.
     #[error("{tensor}: {problem}")]
     Pack {
@@ -170,7 +235,18 @@ impl LoadError {
     pub fn kv_cache_dtype(model: &ModelInfo, asked: KvDtypeName) -> Self {
         Self::KvCacheDtype { model: model.name, asked, allowed: model.kv_cache_dtypes }
     }
+
+    /// A part that does not exist is a missing part; other errors stay.
+    pub(super) fn or_missing_part(self, path: &Path, no: u64, count: u64) -> Self {
+        match self {
+            Self::NotFound { path: missing } if missing == path => Self::MissingPart { path: missing, part: no + 1, count },
+            other => other,
+        }
+    }
 }
+
+/// Differences that a message lists: who sees more has another model in hand.
+const MOST_LINES: usize = 60;
 
 /// All differences between a checkpoint and a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,8 +262,11 @@ impl fmt::Display for Mismatch {
         let Self { path, differences } = self;
         let places = if differences.len() == 1 { "1 place" } else { &format!("{} places", differences.len()) };
         writeln!(f, "{} does not fit the plan in {places}:", path.display())?;
-        for line in differences {
+        for line in differences.iter().take(MOST_LINES) {
             writeln!(f, "  {line}")?;
+        }
+        if let Some(more) = differences.len().checked_sub(MOST_LINES).filter(|&more| more > 0) {
+            writeln!(f, "  and {more} more")?;
         }
         write!(
             f,

@@ -7,7 +7,7 @@ use tenon_formats::expect::ConfigContract;
 
 use super::compare::{compare, compare_one, in_layer};
 use super::spec::{BiasSpec, EmbeddingSpec, LinearSpec, Need, NormSpec, TensorCheck};
-use super::{Checkpoint, LoadError, MappedTensor};
+use super::{Checkpoint, LoadError, MappedTensor, finite};
 use crate::cpu::Cpu;
 use crate::linear::{Bias, Embedding, Linear, Norm, PackError};
 
@@ -48,7 +48,8 @@ impl<'a> Loader<'a> {
     /// The weight of a linear layer, repacked. A name without `{layer}` is the same tensor for every `layer`.
     ///
     /// # Errors
-    /// When the tensor is not what the spec says, which [`Loader::new`] excludes for a plan that lists it.
+    /// When a weight is NaN or infinite, or when the tensor is not what the spec says, which [`Loader::new`] excludes for a plan
+    /// that lists it.
     pub fn linear<const OUT: usize, const IN: usize>(
         &self,
         spec: &LinearSpec<OUT, IN>,
@@ -64,7 +65,8 @@ impl<'a> Loader<'a> {
     /// As [`Loader::linear`].
     pub fn norm<const D: usize>(&self, spec: &NormSpec<D>, layer: usize) -> Result<Norm<D>, LoadError> {
         let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
-        Norm::decode(tensor.format(), tensor.bytes()).map_err(|e| unpackable(&tensor, e))
+        let norm = Norm::decode(tensor.format(), tensor.bytes()).map_err(|e| unpackable(&tensor, e))?;
+        Ok(if spec.plus_one { norm.plus_one() } else { norm })
     }
 
     /// The bias of a linear layer. A name without `{layer}` is the same tensor for every `layer`.
@@ -88,10 +90,12 @@ impl<'a> Loader<'a> {
         Embedding::new(tensor.clone()).map_err(|e| unpackable(&tensor, e))
     }
 
-    /// A tensor by name. It is compared again, because a table may not list what a plan loads.
+    /// A tensor by name, of which every weight is a number. It is compared again, because a table may not list what a plan loads.
     fn find(&self, name: String, need: Need) -> Result<MappedTensor, LoadError> {
         compare_one(self.checkpoint, &name, &need)?;
-        Ok(MappedTensor::new(self.checkpoint, &name).expect("a tensor that fits is there in a known format"))
+        let tensor = MappedTensor::new(self.checkpoint, &name).expect("a tensor that fits is there in a known format");
+        finite::check(self.cpu, &tensor)?;
+        Ok(tensor)
     }
 }
 

@@ -6,6 +6,8 @@
 mod checkpoint;
 mod compare;
 mod error;
+mod files;
+mod finite;
 mod loader;
 mod spec;
 
@@ -14,6 +16,7 @@ pub use tenon_formats::{CanonicalConfig, Gguf, StorageFormat, TensorEntry, Tenso
 
 pub use self::checkpoint::{Checkpoint, CheckpointKind, MappedTensor};
 pub use self::error::LoadError;
+pub use self::finite::NotFinite;
 pub use self::loader::Loader;
 pub use self::spec::{BiasSpec, EmbeddingSpec, LinearSpec, NormSpec, TensorCheck};
 pub use crate::linear::RowOrder;

@@ -74,6 +74,8 @@ pub struct EmbeddingSpec<const VOCAB: usize, const HIDDEN: usize> {
 pub struct NormSpec<const D: usize> {
     pub(super) name: &'static str,
     pub(super) accept: &'static [StorageFormat],
+    /// The file holds `w` where the norm multiplies by `1 + w`.
+    pub(super) plus_one: bool,
 }
 
 /// The bias of a linear layer, `[D]`. Of the accepted formats, those that are not quantised.
@@ -114,7 +116,12 @@ impl<const VOCAB: usize, const HIDDEN: usize> EmbeddingSpec<VOCAB, HIDDEN> {
 impl<const D: usize> NormSpec<D> {
     /// A norm's weight.
     pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
-        Self { name, accept }
+        Self { name, accept, plus_one: false }
+    }
+
+    /// The same where the norm multiplies by `1 + w`.
+    pub const fn plus_one(self) -> Self {
+        Self { plus_one: true, ..self }
     }
 
     pub(super) const fn need(&self) -> Need {

@@ -10,6 +10,7 @@ use tenon_core::batch::{Batch, BatchError, BatchLimits, PageId, StateSlot, WantL
 use tenon_core::model::{Logits, Model};
 
 use crate::free_list::FreeList;
+use crate::logprobs::TokenLogprobs;
 use crate::sampling::{LogitsError, Sampler, SamplingParams};
 
 pub use error::{ConfigError, EngineError, SubmitError};
@@ -36,6 +37,8 @@ pub struct Request {
     pub max_tokens: Option<usize>,
     /// Tokens that end the generation; they are not part of the answer.
     pub end_ids: Arc<[u32]>,
+    /// Whether each token comes with its log-probability, and beside it with those of how many most likely tokens.
+    pub logprobs: Option<usize>,
 }
 
 /// One sequence of an engine.
@@ -43,7 +46,7 @@ pub struct Request {
 pub struct SequenceId(u64);
 
 /// Something that a step brought about.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// For which sequence.
     pub sequence: SequenceId,
@@ -52,7 +55,7 @@ pub struct Event {
 }
 
 /// What a step brought about.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
     /// Part of the prompt was computed.
     Prompt {
@@ -62,11 +65,20 @@ pub enum EventKind {
         total: usize,
     },
     /// The next token of the answer.
-    Token(u32),
+    Token(ChosenToken),
     /// The sequence is done, and its pages are free.
     Finished(FinishReason, Usage),
     /// No token could be chosen; the sequence has ended, and its pages are free.
     Failed(LogitsError),
+}
+
+/// A token of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChosenToken {
+    /// Its id.
+    pub id: u32,
+    /// How likely it was, where the request asks for that.
+    pub logprobs: Option<Box<TokenLogprobs>>,
 }
 
 /// Why a generation ended.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tenon_core::batch::{PageId, StateSlot};
 
-use super::{FinishReason, Request, SequenceId, Usage};
+use super::{ChosenToken, FinishReason, Request, SequenceId, Usage};
+use crate::logprobs::TokenLogprobs;
 use crate::sampling::{LogitsError, Sampler};
 
 /// A sequence that waits or computes.
@@ -24,6 +25,7 @@ pub(super) struct Sequence {
     limit_reason: FinishReason,
     sampler: Sampler,
     end_ids: Arc<[u32]>,
+    logprobs: Option<usize>,
 }
 
 impl Sequence {
@@ -45,6 +47,7 @@ impl Sequence {
             limit_reason,
             sampler,
             end_ids: request.end_ids,
+            logprobs: request.logprobs,
         }
     }
 
@@ -76,14 +79,15 @@ impl Sequence {
     }
 
     /// Chooses the next token. Returns it, unless it is an end token, and why the sequence ends, if it does.
-    pub(super) fn choose(&mut self, logits: &[f32]) -> Result<(Option<u32>, Option<FinishReason>), LogitsError> {
-        let token = self.sampler.sample(logits)?;
+    pub(super) fn choose(&mut self, logits: &[f32]) -> Result<(Option<ChosenToken>, Option<FinishReason>), LogitsError> {
+        let id = self.sampler.sample(logits)?;
         self.chosen += 1;
-        if self.end_ids.contains(&token) {
-            return Ok((None, Some(FinishReason::End(token))));
+        if self.end_ids.contains(&id) {
+            return Ok((None, Some(FinishReason::End(id))));
         }
-        self.tokens.push(token);
-        Ok((Some(token), (self.tokens.len() == self.limit).then_some(self.limit_reason)))
+        self.tokens.push(id);
+        let logprobs = self.logprobs.map(|top| Box::new(TokenLogprobs::of(logits, id, top)));
+        Ok((Some(ChosenToken { id, logprobs }), (self.tokens.len() == self.limit).then_some(self.limit_reason)))
     }
 
     pub(super) fn usage(&self) -> Usage {

@@ -8,7 +8,7 @@ use crate::fake::{Fake, VOCAB, fake_limits, one_hot};
 const CONFIG: EngineConfig = EngineConfig { chunk: 4, max_sequences: 3 };
 
 fn request(prompt: &[u32], max_tokens: Option<usize>) -> Request {
-    Request { prompt: prompt.to_vec(), sampling: SamplingParams::GREEDY, max_tokens, end_ids: Arc::from([299]) }
+    Request { prompt: prompt.to_vec(), sampling: SamplingParams::GREEDY, max_tokens, end_ids: Arc::from([299]), logprobs: None }
 }
 
 /// The next token is one more than the sum of all tokens, so that any lost, doubled or foreign token changes the answer.
@@ -40,11 +40,11 @@ fn run(engine: &mut Engine) -> Vec<Event> {
 
 fn tokens(events: &[Event], sequence: SequenceId) -> Vec<u32> {
     let of = events.iter().filter(|e| e.sequence == sequence);
-    of.filter_map(|e| if let EventKind::Token(t) = e.kind { Some(t) } else { None }).collect()
+    of.filter_map(|e| if let EventKind::Token(t) = &e.kind { Some(t.id) } else { None }).collect()
 }
 
 fn end(events: &[Event], sequence: SequenceId) -> EventKind {
-    events.iter().rfind(|e| e.sequence == sequence).unwrap().kind
+    events.iter().rfind(|e| e.sequence == sequence).unwrap().kind.clone()
 }
 
 #[test]
@@ -135,6 +135,28 @@ fn broken_logits_end_one_sequence_and_leave_the_others() {
     assert!(matches!(end(&events, bad), EventKind::Failed(LogitsError::NotANumber { token: 7, .. })));
     assert_eq!(tokens(&events, good), expected(&[1], 4));
     assert_eq!(engine.pages.free(), 8);
+}
+
+#[test]
+fn a_request_may_ask_how_likely_its_tokens_were() {
+    let mut engine = Engine::new(Box::new(summing(fake_limits())), CONFIG).unwrap();
+    let with = engine.submit(Request { logprobs: Some(2), ..request(&[1], Some(3)) }).unwrap();
+    let without = engine.submit(request(&[1], Some(3))).unwrap();
+    let events = run(&mut engine);
+    let told = |sequence| {
+        let of = events.iter().filter(move |e| e.sequence == sequence);
+        of.filter_map(|e| if let EventKind::Token(t) = &e.kind { Some(t) } else { None }).collect::<Vec<_>>()
+    };
+    assert_eq!(tokens(&events, with), tokens(&events, without));
+    assert!(told(without).iter().all(|t| t.logprobs.is_none()));
+    for token in told(with) {
+        let logprobs = token.logprobs.as_ref().unwrap();
+        // One logit of 5 among 299 of 0.
+        let expected = 5.0 - (5f64.exp() + 299.0).ln();
+        assert!((f64::from(logprobs.logprob) - expected).abs() < 1e-6, "{}", logprobs.logprob);
+        assert_eq!(logprobs.top.len(), 2);
+        assert_eq!(logprobs.top[0], (token.id, logprobs.logprob));
+    }
 }
 
 #[test]

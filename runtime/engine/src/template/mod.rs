@@ -18,6 +18,7 @@ pub use source::TemplateSource;
 pub struct ChatTemplate {
     environment: Environment<'static>,
     has_tool_template: bool,
+    knows_developer: bool,
     special_tokens: Vec<(String, String)>,
 }
 
@@ -108,7 +109,18 @@ impl ChatTemplate {
         if let Some(tools) = &source.tool_use {
             environment.add_template_owned("tools", without_generation_tags(tools)).map_err(compile)?;
         }
-        Ok(Self { environment, has_tool_template: source.tool_use.is_some(), special_tokens: special_tokens.to_vec() })
+        Ok(Self {
+            environment,
+            has_tool_template: source.tool_use.is_some(),
+            knows_developer: source.default.contains("developer"),
+            special_tokens: special_tokens.to_vec(),
+        })
+    }
+
+    /// Whether the template has a role `developer`. To others, such messages are those of the system, whose name the role was
+    /// before: a template that prints any role would print one that the model has never seen.
+    pub fn knows_developer(&self) -> bool {
+        self.knows_developer
     }
 
     /// The text of a conversation.

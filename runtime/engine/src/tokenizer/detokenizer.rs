@@ -1,6 +1,7 @@
 //! Token ids to text, one at a time, never half a character.
 
 use super::Tokenizer;
+use super::pieces::PieceKind;
 
 /// Whether special tokens appear in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,19 +32,30 @@ pub struct Detokenizer {
     special: SpecialTokens,
     /// The beginning of a character, at most 3 bytes between calls.
     pending: Vec<u8>,
+    /// Whether spaces that encoding has put before a text and after added tokens are taken out again.
+    from_start: bool,
+    /// The next piece is one that such a space may begin.
+    space_prefix: bool,
 }
 
 impl Detokenizer {
-    /// Decoding from the first token of a sequence.
+    /// Decoding of what continues a text, such as an answer: every space is part of it.
     pub fn new(special: SpecialTokens) -> Self {
-        Self { special, pending: Vec::new() }
+        Self { special, pending: Vec::new(), from_start: false, space_prefix: false }
+    }
+
+    /// Decoding from the first token of a text: a space that SentencePiece-style encoding has put there is left out.
+    pub fn from_start(special: SpecialTokens) -> Self {
+        Self { from_start: true, space_prefix: true, ..Self::new(special) }
     }
 
     /// Appends to `text` what token `id` completes.
     pub fn push(&mut self, tokenizer: &Tokenizer, id: u32, text: &mut String) -> Result<(), UnknownToken> {
-        let (bytes, special) = tokenizer.pieces.get(id).ok_or(UnknownToken { id, vocab_size: tokenizer.vocab_size() })?;
-        if !special || self.special == SpecialTokens::Show {
-            self.push_bytes(bytes, text);
+        let (bytes, kind) = tokenizer.pieces.get(id).ok_or(UnknownToken { id, vocab_size: tokenizer.vocab_size() })?;
+        let prefix = self.space_prefix && tokenizer.space_prefix && kind == PieceKind::Text;
+        self.space_prefix = self.from_start && kind != PieceKind::Text;
+        if kind != PieceKind::Special || self.special == SpecialTokens::Show {
+            self.push_bytes(bytes.strip_prefix(b" ").filter(|_| prefix).unwrap_or(bytes), text);
         }
         Ok(())
     }

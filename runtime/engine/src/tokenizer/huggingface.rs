@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use tokenizers::DecoderWrapper;
 
-use super::pieces::Pieces;
-use super::{Affixes, Tokenizer, TokenizerError};
+use super::pieces::{PieceKind, Pieces};
+use super::{Affixes, Encoder, Tokenizer, TokenizerError};
 
 impl Tokenizer {
     /// The tokenizer of a checkpoint directory: `tokenizer.json`, and what `tokenizer_config.json`, `generation_config.json` and
@@ -31,7 +31,8 @@ impl Tokenizer {
             pieces.insert_byte_level(id, &token);
         }
         for (id, token) in encoder.get_added_tokens_decoder() {
-            pieces.insert_literal(id, &token.content, token.special);
+            let kind = if token.special { PieceKind::Special } else { PieceKind::Added };
+            pieces.insert(id, token.content.as_bytes(), kind);
         }
 
         let named = match optional_json(&dir.join("tokenizer_config.json"))? {
@@ -56,7 +57,8 @@ impl Tokenizer {
         }
         end_ids.sort_unstable();
         end_ids.dedup();
-        Ok(Self { encoder, pieces, end_ids, affixes: Affixes::PostProcessor, named })
+        let encoder = Encoder::Library(Box::new(encoder));
+        Ok(Self { encoder, pieces, end_ids, affixes: Affixes::PostProcessor, named, space_prefix: false })
     }
 }
 

@@ -1,10 +1,10 @@
 //! Text to token ids and back, from a checkpoint's `tokenizer.json` or from GGUF metadata.
 
+mod byte_level;
 mod detokenizer;
 mod gguf;
 mod huggingface;
 mod pieces;
-mod pre;
 
 use std::path::PathBuf;
 
@@ -15,22 +15,33 @@ pub use gguf::{GgufVocabulary, TokenType};
 
 pub(crate) use huggingface::optional_json;
 
-use pieces::Pieces;
+use gguf::GgufEncoder;
+use pieces::{PieceKind, Pieces};
 
 #[cfg(test)]
 pub(crate) use gguf::tests;
 
-/// A byte-level BPE tokenizer.
+/// A tokenizer: byte-level BPE, or SentencePiece-style with scores and byte fallback.
 ///
-/// Encoding is Hugging Face's; decoding is a table from id to bytes, since text is produced token by token.
+/// Decoding is a table from id to bytes, since text is produced token by token.
 pub struct Tokenizer {
-    encoder: tokenizers::Tokenizer,
+    encoder: Encoder,
     pieces: Pieces,
     /// Sorted; a generation ends at any of them.
     end_ids: Vec<u32>,
     affixes: Affixes,
     /// Name and text, in the order in which templates are given them.
     named: Vec<(String, String)>,
+    /// Encoding puts a space before a text and after added tokens, which is no part of the text.
+    space_prefix: bool,
+}
+
+/// From text to ids.
+enum Encoder {
+    /// `tokenizer.json`, as Hugging Face's library reads it.
+    Library(Box<tokenizers::Tokenizer>),
+    /// GGUF metadata, as llama.cpp reads it.
+    Gguf(Box<GgufEncoder>),
 }
 
 /// Who adds the tokens that open and close a text.
@@ -115,8 +126,13 @@ impl Tokenizer {
     }
 
     fn ids(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, TokenizerError> {
-        let encoding = self.encoder.encode_fast(text, add_special_tokens);
-        encoding.map(|e| e.get_ids().to_vec()).map_err(|e| TokenizerError::Library(e.to_string()))
+        match &self.encoder {
+            Encoder::Gguf(encoder) => Ok(encoder.encode(text)),
+            Encoder::Library(encoder) => {
+                let encoding = encoder.encode_fast(text, add_special_tokens);
+                encoding.map(|e| e.get_ids().to_vec()).map_err(|e| TokenizerError::Library(e.to_string()))
+            }
+        }
     }
 
     /// Sorted ids at which a generation ends.
@@ -136,12 +152,15 @@ impl Tokenizer {
 
     /// True for control tokens, which are not part of the text.
     pub fn is_special(&self, id: u32) -> bool {
-        self.pieces.get(id).is_some_and(|(_, special)| special)
+        self.pieces.get(id).is_some_and(|(_, kind)| kind == PieceKind::Special)
     }
 
     /// The id of a token, by its text as the vocabulary spells it.
     pub fn id(&self, token: &str) -> Option<u32> {
-        self.encoder.token_to_id(token)
+        match &self.encoder {
+            Encoder::Library(encoder) => encoder.token_to_id(token),
+            Encoder::Gguf(encoder) => encoder.id(token),
+        }
     }
 
     /// Named special tokens (`bos_token`, `eos_token`, ...) and their text, for chat templates.
@@ -149,10 +168,10 @@ impl Tokenizer {
         &self.named
     }
 
-    /// The text of `ids`, decoded at once.
+    /// The text whose ids these are: what [`Tokenizer::encode_text`] was given, less hidden special tokens.
     pub fn decode(&self, ids: &[u32], special: SpecialTokens) -> Result<String, UnknownToken> {
         let mut text = String::new();
-        let mut detokenizer = Detokenizer::new(special);
+        let mut detokenizer = Detokenizer::from_start(special);
         for &id in ids {
             detokenizer.push(self, id, &mut text)?;
         }

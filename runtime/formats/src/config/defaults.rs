@@ -68,6 +68,19 @@ pub(super) fn of_class(model_type: &str) -> &'static [(&'static str, Expected)] 
             ("rope_interleaved", Bool(false)),
             ("partial_rotary_factor", Float(1.0)),
         ],
+        "gemma3_text" => &[
+            ("hidden_act", Text("gelu_pytorch_tanh")),
+            ("rms_norm_eps", Float(1e-6)),
+            ("tie_word_embeddings", Bool(true)),
+            ("attention_bias", Bool(false)),
+            ("query_pre_attn_scalar", Int(256)),
+            ("use_bidirectional_attention", Bool(false)),
+            ("rope_theta", Float(1_000_000.0)),
+            ("rope_local_base_freq", Float(10_000.0)),
+            ("rope_type", Text("default")),
+            ("rope_interleaved", Bool(false)),
+            ("partial_rotary_factor", Float(1.0)),
+        ],
         _ => &[],
     }
 }
@@ -88,6 +101,14 @@ pub(super) fn of_gguf(architecture: &str) -> &'static [(&'static str, Expected)]
             ("use_sliding_window", Bool(false)),
             ("layer_types", Text("full_attention")),
             ("rope_theta", Float(10_000.0)),
+            ("rope_type", Text("default")),
+            ("rope_interleaved", Bool(false)),
+        ],
+        // The base of the layers that see a window has no key in such a file, nor has the pattern of the layers.
+        "gemma3" => &[
+            ("hidden_act", Text("gelu_pytorch_tanh")),
+            ("rope_theta", Float(1_000_000.0)),
+            ("rope_local_base_freq", Float(10_000.0)),
             ("rope_type", Text("default")),
             ("rope_interleaved", Bool(false)),
         ],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::{CanonicalConfig, ConfigError, ConfigValue, Origin, defaults};
+use super::{CanonicalConfig, ConfigError, ConfigValue, Origin, conflict, defaults};
 use crate::gguf::{Array, Gguf, Value};
 
 const ARCHITECTURE: &str = "general.architecture";
@@ -45,8 +45,11 @@ impl CanonicalConfig {
         let architecture = gguf.architecture().ok_or(ConfigError::NoModelType { key: ARCHITECTURE })?;
         let mut config = Self { keys: BTreeMap::new() };
         for (path, value) in &gguf.metadata {
-            if let Some(key) = canonical_name(path, architecture) {
-                config.keys.insert(key.to_owned(), stated(path, value));
+            let Some(key) = canonical_name(path, architecture) else { continue };
+            let value = stated(path, value);
+            match config.keys.get(key) {
+                Some(other) if other.value != value.value => return Err(conflict(other, &value)),
+                _ => _ = config.keys.insert(key.to_owned(), value),
             }
         }
         for key in ["num_key_value_heads", "num_attention_heads", "intermediate_size"] {

@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{CanonicalConfig, ConfigError, ConfigValue, Origin, defaults, show};
+use super::{CanonicalConfig, ConfigError, ConfigValue, Origin, conflict, defaults, show};
 use crate::json;
 
 /// The part of a multimodal config that describes the language model.
 const TEXT_PART: &str = "text_config";
+/// Rotary settings that may stand in such a table and at the top level.
+const ROPE_KEYS: [&str; 4] = ["rope_theta", "rope_type", "partial_rotary_factor", "original_max_position_embeddings"];
 /// The tables of rotary settings: the current name and the older one.
 const ROPE_TABLES: [&str; 2] = ["rope_parameters", "rope_scaling"];
 
 impl CanonicalConfig {
     /// Reads the text of a config.json.
     pub fn from_hf_text(text: &[u8]) -> Result<Self, ConfigError> {
-        Self::from_hf(&json::parse(text)?)
+        Self::flattened(json::parse(text)?)
     }
 
     /// Reads a config.json.
@@ -24,15 +26,22 @@ impl CanonicalConfig {
     /// are read from `rope_parameters` and from `rope_scaling`, and win over the top level, which fills what they leave out.
     /// What is not given follows from other keys or from the architecture's table, marked so in [`ConfigValue::origin`].
     pub fn from_hf(root: &Value) -> Result<Self, ConfigError> {
+        Self::flattened(root.clone())
+    }
+
+    /// Values are moved all the way: those of a hostile file take a hundred times its bytes.
+    fn flattened(root: Value) -> Result<Self, ConfigError> {
         let mut stated = Stated::default();
-        let mut outer = object(root, "config.json")?.clone();
+        let mut outer = object(root, "config.json")?;
         let inner = outer.remove(TEXT_PART);
         stated.add(outer, "");
         if let Some(inner) = inner.filter(|v| !v.is_null()) {
-            stated.add(object(&inner, TEXT_PART)?.clone(), "text_config.");
+            stated.add(object(inner, TEXT_PART)?, "text_config.");
         }
         stated.flatten_rope()?;
         stated.rename("torch_dtype", "dtype");
+        stated.rename("hidden_activation", "hidden_act");
+        stated.flatten_rope_per_layer_type()?;
 
         let mut config = Self { keys: stated.keys };
         if config.text("model_type").is_none() {
@@ -90,17 +99,17 @@ impl Stated {
         }
     }
 
-    /// Moves the leaves of the rotary tables to the top. Tables per layer type stay whole under their own path.
+    /// Moves the leaves of the rotary tables to the top. Tables per layer type stay whole under their own path, and so do leaves
+    /// that have the name of something else at the top.
     fn flatten_rope(&mut self) -> Result<(), ConfigError> {
         let mut leaves: BTreeMap<String, ConfigValue> = BTreeMap::new();
         for table in ROPE_TABLES {
             let Some(ConfigValue { value, origin }) = self.keys.remove(table) else { continue };
             let path = origin.to_string();
             let mut one = Self::default();
-            for (key, value) in object(&value, &path)?.clone() {
+            for (key, value) in object(value, &path)? {
                 if value.is_object() {
-                    let path = format!("{path}.{key}");
-                    self.keys.insert(path.clone(), ConfigValue { value, origin: Origin::Stated(path) });
+                    self.add_whole(ConfigValue { value, origin: Origin::Stated(format!("{path}.{key}")) })?;
                 } else {
                     one.add(Map::from_iter([(key.clone(), value)]), &format!("{path}."));
                 }
@@ -116,7 +125,52 @@ impl Stated {
                 }
             }
         }
-        self.keys.extend(leaves);
+        for (key, value) in leaves {
+            if self.keys.contains_key(&key) && !ROPE_KEYS.contains(&key.as_str()) {
+                self.add_whole(value)?;
+            } else {
+                self.keys.insert(key, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a value under its own path; a key with dots in its name may have taken that.
+    fn add_whole(&mut self, value: ConfigValue) -> Result<(), ConfigError> {
+        let Origin::Stated(path) = value.origin.clone() else { unreachable!("the file states it") };
+        match self.keys.get(&path) {
+            Some(other) if other.value != value.value => Err(conflict(other, &value)),
+            Some(_) => Ok(()),
+            None => {
+                self.keys.insert(path, value);
+                Ok(())
+            }
+        }
+    }
+
+    /// One base for layers that see everything and one for layers that see a window (Gemma 3): the older, flat names for the
+    /// two, `rope_theta` and `rope_local_base_freq`, are the canonical ones. Any other setting of one layer type stays under its
+    /// own path.
+    fn flatten_rope_per_layer_type(&mut self) -> Result<(), ConfigError> {
+        for (layer_type, theta) in [("full_attention", "rope_theta"), ("sliding_attention", "rope_local_base_freq")] {
+            let table = format!("rope_parameters.{layer_type}");
+            let Some(path) = self.keys.keys().find(|path| path.ends_with(&table)).cloned() else { continue };
+            let Some(ConfigValue { value, .. }) = self.keys.remove(&path) else { continue };
+            for (key, value) in object(value, &path)? {
+                let name = match key.as_str() {
+                    "rope_theta" => theta.to_owned(),
+                    // The same for both, or a key that nothing binds.
+                    "rope_type" if value == "default" => key.clone(),
+                    _ => format!("{path}.{key}"),
+                };
+                let value = ConfigValue { value, origin: Origin::Stated(format!("{path}.{key}")) };
+                match self.keys.get(&name) {
+                    Some(other) if other.value != value.value => return Err(conflict(other, &value)),
+                    Some(_) => {}
+                    None => _ = self.keys.insert(name, value),
+                }
+            }
+        }
         Ok(())
     }
 
@@ -135,15 +189,9 @@ impl Stated {
     }
 }
 
-fn conflict(first: &ConfigValue, second: &ConfigValue) -> ConfigError {
-    ConfigError::Conflict {
-        first: first.origin.to_string(),
-        first_value: show(&first.value),
-        second: second.origin.to_string(),
-        second_value: show(&second.value),
+fn object(value: Value, path: &str) -> Result<Map<String, Value>, ConfigError> {
+    match value {
+        Value::Object(object) => Ok(object),
+        other => Err(ConfigError::NotAnObject { path: path.to_owned(), found: show(&other) }),
     }
-}
-
-fn object<'a>(value: &'a Value, path: &str) -> Result<&'a Map<String, Value>, ConfigError> {
-    value.as_object().ok_or_else(|| ConfigError::NotAnObject { path: path.to_owned(), found: show(value) })
 }

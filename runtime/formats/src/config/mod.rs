@@ -5,12 +5,13 @@ mod gguf;
 mod hf;
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use serde_json::Value;
 
 use crate::expect::Expected;
 use crate::json::JsonError;
+use crate::shown::shown;
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stated(path) => f.write_str(path),
-            Self::Default(model_type) => write!(f, "default of {model_type}"),
+            Self::Stated(path) => shown(path).fmt(f),
+            Self::Default(model_type) => write!(f, "default of {}", shown(model_type)),
             Self::Derived(how) => f.write_str(how),
         }
     }
@@ -49,7 +50,7 @@ pub enum ConfigError {
     #[error("{0}")]
     Json(#[from] JsonError),
     /// Not an object where one belongs.
-    #[error("{path} is {found}, and it must be an object")]
+    #[error("{} is {found}, and it must be an object", shown(path))]
     NotAnObject {
         /// Path of the value.
         path: String,
@@ -63,7 +64,11 @@ pub enum ConfigError {
         key: &'static str,
     },
     /// Two spellings of one setting that disagree.
-    #[error("`{first}` is {first_value} and `{second}` is {second_value}, and the two are one setting: remove one of them")]
+    #[error(
+        "`{}` is {first_value} and `{}` is {second_value}, and the two are one setting: remove one of them",
+        shown(first),
+        shown(second)
+    )]
     Conflict {
         /// One path.
         first: String,
@@ -186,6 +191,16 @@ impl CanonicalConfig {
     }
 }
 
+/// The error of two places that say one thing in two ways.
+fn conflict(first: &ConfigValue, second: &ConfigValue) -> ConfigError {
+    ConfigError::Conflict {
+        first: first.origin.to_string(),
+        first_value: show(&first.value),
+        second: second.origin.to_string(),
+        second_value: show(&second.value),
+    }
+}
+
 /// An integer that is not negative, also when it is written as `8192.0`.
 pub(crate) fn as_int(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
@@ -198,11 +213,26 @@ pub(crate) fn as_int(value: &Value) -> Option<u64> {
 /// A value as a message shows it: cut where it is long.
 pub(crate) fn show(value: &Value) -> String {
     const LONGEST: usize = 60;
-    let text = value.to_string();
-    if text.chars().count() <= LONGEST {
-        return text;
+    let mut text = Bounded { text: String::new(), left: LONGEST };
+    // The only error is that of a full text, and then the rest is not even written.
+    let ending = if write!(text, "{value}").is_ok() { "" } else { "..." };
+    format!("{}{ending}", shown(&text.text))
+}
+
+/// A text that takes so many characters and no more.
+struct Bounded {
+    text: String,
+    left: usize,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+            self.text.push(c);
+        }
+        Ok(())
     }
-    text.chars().take(LONGEST).chain("...".chars()).collect()
 }
 
 #[cfg(test)]

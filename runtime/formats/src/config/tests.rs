@@ -76,6 +76,18 @@ fn rotary_tables_that_disagree_are_refused() {
 }
 
 #[test]
+fn a_rotary_table_replaces_no_other_key() {
+    let config = llama(json!({"rope_parameters": {"hidden_size": 1, "rope_theta": 2.0}}));
+    assert_eq!(shown(&config, "hidden_size"), "512 (hidden_size)");
+    assert_eq!(shown(&config, "rope_parameters.hidden_size"), "1 (rope_parameters.hidden_size)");
+    for value in [json!(1), json!({})] {
+        let dotted = with(json!({"rope_parameters": {"hidden_size": value}, "rope_parameters.hidden_size": 3}));
+        let error = CanonicalConfig::from_hf(&dotted).unwrap_err().to_string();
+        assert!(error.starts_with("`rope_parameters.hidden_size` is 3 and `rope_parameters.hidden_size` is "), "{error}");
+    }
+}
+
+#[test]
 fn rotary_tables_per_layer_type_stay_whole() {
     let config = llama(json!({"rope_parameters": {"sliding_attention": {"rope_theta": 1e4}}}));
     let kept = shown(&config, "rope_parameters.sliding_attention");
@@ -233,4 +245,24 @@ fn a_gguf_without_an_architecture_is_refused() {
     let file = Gguf::read(&write::gguf(&[], &[])).unwrap();
     let error = CanonicalConfig::from_gguf(&file).unwrap_err().to_string();
     assert_eq!(error, "`general.architecture` is missing or no text, and nothing else says which architecture this is");
+}
+
+#[test]
+fn two_gguf_keys_of_one_meaning_are_refused() {
+    let file = |metadata: &[(&str, GgufValue)]| Gguf::read(&write::gguf(metadata, &[])).unwrap();
+    let keys = [
+        ("general.architecture", GgufValue::String("llama".into())),
+        ("hidden_size", GgufValue::U32(1)),
+        ("llama.embedding_length", GgufValue::U32(2)),
+    ];
+    let error = CanonicalConfig::from_gguf(&file(&keys)).unwrap_err().to_string();
+    assert_eq!(error, "`hidden_size` is 1 and `llama.embedding_length` is 2, and the two are one setting: remove one of them");
+}
+
+#[test]
+fn values_in_messages_are_short() {
+    let error = CanonicalConfig::from_hf(&json!({"text_config": "x".repeat(1_000_000)})).unwrap_err().to_string();
+    let start = "\"".to_owned() + &"x".repeat(59);
+    assert_eq!(error, format!("text_config is {start}..., and it must be an object"));
+    assert_eq!(show(&json!([1, "\u{202e}"])), "[1,\"\\u{202e}\"]");
 }

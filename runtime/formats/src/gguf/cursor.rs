@@ -18,17 +18,21 @@ impl<'a> Cursor<'a> {
         self.at as u64
     }
 
-    /// The next `count` items of `size` bytes each.
-    pub(super) fn take(&mut self, count: u64, size: u64) -> Result<&'a [u8], ReadError> {
+    /// Checks that `count` items of `size` bytes each can follow; returns how many bytes those are.
+    pub(super) fn expect(&self, count: u64, size: u64) -> Result<usize, ReadError> {
         let left = (self.bytes.len() - self.at) as u64;
         match count.checked_mul(size) {
-            Some(wanted) if wanted <= left => {
-                let taken = &self.bytes[self.at..][..wanted as usize];
-                self.at += taken.len();
-                Ok(taken)
-            }
+            Some(wanted) if wanted <= left => Ok(wanted as usize),
             _ => Err(ReadError::Truncated { at: self.position(), count, size, left }),
         }
+    }
+
+    /// The next `count` items of `size` bytes each.
+    pub(super) fn take(&mut self, count: u64, size: u64) -> Result<&'a [u8], ReadError> {
+        let wanted = self.expect(count, size)?;
+        let taken = &self.bytes[self.at..][..wanted];
+        self.at += wanted;
+        Ok(taken)
     }
 
     /// The next `N` bytes.

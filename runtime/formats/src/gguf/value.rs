@@ -99,6 +99,14 @@ impl Value {
         if let Self::Array(Array::F32(items)) = self { Some(items) } else { None }
     }
 
+    /// The value for a message that says that it is the wrong one.
+    pub(super) fn brief(&self) -> String {
+        match self {
+            Self::Array(array) => format!("an array of {}", array.len()),
+            other => format!("{other:?}"),
+        }
+    }
+
     pub(super) fn read(from: &mut Cursor<'_>) -> Result<Self, ReadError> {
         let ty = from.u32()?;
         Ok(match ty {
@@ -160,8 +168,8 @@ impl Array {
             5 => Self::I32(numbers(from, count, i32::from_le_bytes)?),
             6 => Self::F32(numbers(from, count, f32::from_le_bytes)?),
             7 => Self::Bool(from.take(count, 1)?.iter().map(|&b| bool_of(b)).collect::<Result<_, _>>()?),
-            8 => Self::String(many(count, || from.string().map(str::to_owned))?),
-            9 => Self::Array(many(count, || Self::read(from, depth + 1))?),
+            8 => Self::String(many(from, count, 8, |from| from.string().map(str::to_owned))?),
+            9 => Self::Array(many(from, count, 12, |from| Self::read(from, depth + 1))?),
             10 => Self::U64(numbers(from, count, u64::from_le_bytes)?),
             11 => Self::I64(numbers(from, count, i64::from_le_bytes)?),
             12 => Self::F64(numbers(from, count, f64::from_le_bytes)?),
@@ -176,11 +184,17 @@ fn numbers<const N: usize, T>(from: &mut Cursor<'_>, count: u64, decode: fn([u8;
     Ok(items.iter().copied().map(decode).collect())
 }
 
-/// `count` items of unknown size: the vector grows with what is read, not with what is claimed.
-fn many<T>(count: u64, mut next: impl FnMut() -> Result<T, ReadError>) -> Result<Vec<T>, ReadError> {
-    let mut items = Vec::new();
+/// `count` items of at least `size` bytes each: they can be in the file before anything is allocated.
+fn many<T>(
+    from: &mut Cursor<'_>,
+    count: u64,
+    size: u64,
+    next: impl Fn(&mut Cursor<'_>) -> Result<T, ReadError>,
+) -> Result<Vec<T>, ReadError> {
+    from.expect(count, size)?;
+    let mut items = Vec::with_capacity(count as usize);
     for _ in 0..count {
-        items.push(next()?);
+        items.push(next(from)?);
     }
     Ok(items)
 }

@@ -116,7 +116,9 @@ fn names_stand_once() {
     let text = r#"{"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#;
     assert!(message(&with_header(text, 0)).starts_with("the header is not valid: duplicate tensor `w`"));
     let text = r#"{"w":{"dtype":"F32","dtype":"F16","shape":[0],"data_offsets":[0,0]}}"#;
-    assert!(message(&with_header(text, 0)).contains("duplicate key `dtype`"));
+    assert!(message(&with_header(text, 0)).contains("tensor `w`: duplicate field `dtype`"));
+    let text = r#"{"__metadata__":{},"__metadata__":{}}"#;
+    assert!(message(&with_header(text, 0)).contains("duplicate key `__metadata__`"));
 }
 
 #[test]
@@ -125,4 +127,52 @@ fn unknown_dtypes_are_kept_and_unknown_keys_are_not() {
     assert_eq!(read(&with_header(text, 5), 0).unwrap()[0].format, TensorFormat::Other("f8_new".into()));
     let text = r#"{"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0],"order":"F"}}"#;
     assert!(message(&with_header(text, 0)).contains("tensor `w`: unknown field `order`"));
+}
+
+#[test]
+fn an_entry_is_an_object_of_the_three() {
+    let of = |entry: &str| message(&with_header(&format!(r#"{{"w":{entry}}}"#), 8));
+    for entry in [r#"["F32",[2],[0,8]]"#, "null", "3"] {
+        let expected = "tensor `w`: invalid type: ";
+        assert!(of(entry).contains(expected) && of(entry).contains("expected an object with dtype"), "{}", of(entry));
+    }
+    assert!(of(r#"{"dtype":"F32","shape":[2]}"#).contains("tensor `w`: missing field `data_offsets`"));
+    assert!(of(r#"{"dtype":4,"shape":[2],"data_offsets":[0,8]}"#).contains("tensor `w`: invalid type: integer `4`"));
+    assert!(of(r#"{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}"#).contains("tensor `w`: invalid type: sequence"));
+    assert!(of(r#"{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}"#).contains("tensor `w`: invalid type: floating"));
+    assert!(of(r#"{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}"#).contains("tensor `w`: "));
+    let many = format!(r#"{{"dtype":"F32","shape":[{}1],"data_offsets":[0,4]}}"#, "1,".repeat(64));
+    assert!(of(&many).contains("tensor `w`: invalid length 65, expected a shape of at most 64 dimensions"), "{}", of(&many));
+}
+
+#[test]
+fn dtypes_are_capitals() {
+    let text = r#"{"w":{"dtype":"f32","shape":[0],"data_offsets":[0,0]}}"#;
+    let expected = "tensor `w`: the dtype is `f32`, and dtypes are capitals and digits, as in `BF16`";
+    assert_eq!(message(&with_header(text, 0)), expected);
+}
+
+#[test]
+fn elements_of_less_than_a_byte_fill_their_bytes() {
+    let f4 = |shape: &str| with_header(&format!(r#"{{"w":{{"dtype":"F4","shape":{shape},"data_offsets":[0,2]}}}}"#), 2);
+    assert_eq!(read(&f4("[2,2]"), 0).unwrap()[0].format.as_str(), "f4");
+    assert_eq!(message(&f4("[3]")), "tensor `w`: [3] of f4 is no whole number of bytes");
+}
+
+#[test]
+fn metadata_is_texts() {
+    assert!(read(&with_header(r#"{"__metadata__":{"format":"pt"}}"#, 0), 0).unwrap().is_empty());
+    let numbers = message(&with_header(r#"{"__metadata__":{"format":1}}"#, 0));
+    assert!(numbers.contains("key `__metadata__`: invalid type: integer `1`, expected a string"), "{numbers}");
+    let deep = format!(r#"{{"__metadata__":{}"#, "[".repeat(100_000));
+    assert!(message(&with_header(&deep, 0)).contains("key `__metadata__`: invalid type: sequence"));
+}
+
+#[test]
+fn messages_stay_short() {
+    let name = "n".repeat(100_000);
+    let text = format!(r#"{{"{name}":{{"dtype":"{name}","shape":[3],"data_offsets":[0,5]}},"{name}":1}}"#);
+    assert!(message(&with_header(&text, 5)).len() < 1000);
+    let text = format!(r#"{{"{name}":{{"dtype":"F32","shape":[3],"data_offsets":[0,5]}}}}"#);
+    assert!(message(&with_header(&text, 5)).len() < 1000);
 }

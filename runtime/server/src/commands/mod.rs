@@ -6,6 +6,7 @@ mod generate;
 mod list;
 mod logits;
 mod pull;
+mod serve;
 
 use tenon_core::model::ModelEntry;
 
@@ -19,6 +20,7 @@ pub fn run(command: Command, models: &[&'static ModelEntry]) -> Result<(), Failu
         Command::Pull(args) => pull::run(&args, models),
         Command::Generate(args) => generate::run(&args, models),
         Command::Chat(args) => chat::run(&args, models),
+        Command::Serve(args) => serve::run(&args, models),
         Command::Logits(args) => logits::run(&args, models),
     }
 }

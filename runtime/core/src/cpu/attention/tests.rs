@@ -37,6 +37,8 @@ struct Cut {
     page_size: usize,
     /// Tokens of each sequence per step.
     chunk: usize,
+    /// Positions that a token sees: the one setting that shows in the result.
+    window: Option<usize>,
 }
 
 fn scale(head_dim: usize) -> SoftmaxScale {
@@ -97,7 +99,13 @@ fn run<
             *v.row_mut(row) = s.v[i][position];
         }
         kv.append(&cpu, &k, &v, &batch);
-        attention::<TILE_Q, HEADS, KV_HEADS, HEAD_DIM, Q_DIM, D>(&cpu, &q, &kv, scale(HEAD_DIM), &batch, &mut out);
+        let scale = scale(HEAD_DIM);
+        match cut.window {
+            None => attention::<TILE_Q, HEADS, KV_HEADS, HEAD_DIM, Q_DIM, D>(&cpu, &q, &kv, scale, &batch, &mut out),
+            Some(window) => {
+                sliding_attention::<TILE_Q, HEADS, KV_HEADS, HEAD_DIM, Q_DIM, D>(&cpu, &q, &kv, scale, window, &batch, &mut out);
+            }
+        }
         for (row, &(i, _)) in of_batch.iter().enumerate() {
             results[i].push(*out.row(row));
         }
@@ -140,10 +148,12 @@ fn check<
     const HEAD_DIM: usize,
     const Q_DIM: usize,
     const KV_DIM: usize,
->() {
+>(
+    window: Option<usize>,
+) {
     let s = Sequences::<Q_DIM, KV_DIM>::new(&[150, 33, 1, 64]);
     for isa in Isa::available() {
-        let whole = Cut { isa, threads: 1, page_size: 64, chunk: 150 };
+        let whole = Cut { isa, threads: 1, page_size: 64, chunk: 150, window };
         let base = run::<D, TILE_Q, HEADS, KV_HEADS, HEAD_DIM, Q_DIM, KV_DIM>(&s, whole);
         let (mut got, mut expected) = (Vec::new(), Vec::new());
         for (i, &length) in s.lengths.iter().enumerate() {
@@ -151,7 +161,8 @@ fn check<
                 for head in 0..HEADS {
                     let at = head / (HEADS / KV_HEADS) * HEAD_DIM;
                     let rows = |of: &'_ [Vec<[f32; KV_DIM]>]| -> Vec<Vec<f32>> {
-                        of[i][..=position].iter().map(|row| row[at..][..HEAD_DIM].to_vec()).collect()
+                        let first = window.map_or(0, |w| (position + 1).saturating_sub(w));
+                        of[i][first..=position].iter().map(|row| row[at..][..HEAD_DIM].to_vec()).collect()
                     };
                     let (k, v) = (rows(&s.k), rows(&s.v));
                     let (k, v): (Vec<_>, Vec<_>) = k.iter().zip(&v).map(|(k, v)| (&k[..], &v[..])).unzip();
@@ -161,11 +172,12 @@ fn check<
                 }
             }
         }
-        let what = format!("attention {HEADS}/{KV_HEADS} x {HEAD_DIM}, {} cache, tile {TILE_Q}, {isa}", D::NAME);
+        let seen = window.map_or(String::new(), |w| format!("window {w}, "));
+        let what = format!("attention {HEADS}/{KV_HEADS} x {HEAD_DIM}, {seen}{} cache, tile {TILE_Q}, {isa}", D::NAME);
         within(&what, 150, &got, expected);
 
         for (threads, page_size, chunk) in [(2, 64, 150), (1, 16, 150), (2, 16, 64), (3, 16, 17), (1, 64, 17), (2, 16, 1)] {
-            let cut = Cut { isa, threads, page_size, chunk };
+            let cut = Cut { isa, threads, page_size, chunk, window };
             let other = run::<D, TILE_Q, HEADS, KV_HEADS, HEAD_DIM, Q_DIM, KV_DIM>(&s, cut);
             assert!(other == base, "{what}: {cut:?} changes the result");
         }
@@ -176,28 +188,37 @@ fn check<
 
 #[test]
 fn head_dim_8_and_16() {
-    check::<F32, 7, 2, 1, 8, 16, 8>();
-    check::<F32, 4, 4, 2, 16, 64, 32>();
-    check::<Bf16, 4, 4, 2, 16, 64, 32>();
+    check::<F32, 7, 2, 1, 8, 16, 8>(None);
+    check::<F32, 4, 4, 2, 16, 64, 32>(None);
+    check::<Bf16, 4, 4, 2, 16, 64, 32>(None);
 }
 
 #[test]
 fn head_dim_32() {
-    check::<F32, 8, 4, 4, 32, 128, 128>();
-    check::<Bf16, 8, 4, 1, 32, 128, 32>();
+    check::<F32, 8, 4, 4, 32, 128, 128>(None);
+    check::<Bf16, 8, 4, 1, 32, 128, 32>(None);
 }
 
 #[test]
 fn head_dim_64() {
-    check::<F32, 16, 9, 3, 64, 576, 192>();
-    check::<Bf16, 16, 9, 3, 64, 576, 192>();
+    check::<F32, 16, 9, 3, 64, 576, 192>(None);
+    check::<Bf16, 16, 9, 3, 64, 576, 192>(None);
 }
 
 #[test]
 fn head_dim_72_and_128() {
-    check::<F32, 32, 2, 1, 72, 144, 72>();
-    check::<F32, 12, 4, 2, 128, 512, 256>();
-    check::<Bf16, 3, 8, 2, 128, 1024, 256>();
+    check::<F32, 32, 2, 1, 72, 144, 72>(None);
+    check::<F32, 12, 4, 2, 128, 512, 256>(None);
+    check::<Bf16, 3, 8, 2, 128, 1024, 256>(None);
+}
+
+/// Windows of one position, within a tile, of whole tiles, across them, and wider than any sequence.
+#[test]
+fn windows() {
+    for window in [1, 5, 16, 20, 48, 149, 500] {
+        check::<F32, 16, 4, 1, 32, 128, 32>(Some(window));
+    }
+    check::<Bf16, 4, 4, 2, 16, 64, 32>(Some(33));
 }
 
 #[test]

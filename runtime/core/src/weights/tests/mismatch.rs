@@ -160,3 +160,32 @@ mod configs {
         );
     }
 }
+
+#[test]
+fn a_message_does_not_list_hundreds_of_tensors() {
+    let strays: Vec<_> = (0..500).map(|i| Tensor::f32(&format!("stray{i:03}"), &[1], &[0.0])).collect();
+    let dir = hf_dir(&config(), &[tensors(&HF), strays].concat());
+    let checkpoint = Arc::new(Checkpoint::open(dir.path()).unwrap());
+    let cpu = Cpu::new(1, Isa::Portable).unwrap();
+    let error = Loader::new(&checkpoint, &cpu, HF.tensors, &HF.config).unwrap_err().to_string();
+    assert!(error.contains("in 500 places:\n  stray000 is") && error.contains("\n  and 440 more\nload the"), "{error}");
+    assert_eq!(error.lines().count(), 1 + 60 + 1 + 1);
+}
+
+#[test]
+fn the_other_format_is_one_sentence() {
+    let (hf, gguf) = (hf_dir(&config(), &tensors(&HF)), gguf_dir(&metadata(), &tensors(&GGUF)));
+    let (of_hf, of_gguf) = (Checkpoint::open(hf.path()).unwrap(), Checkpoint::open(gguf.path()).unwrap());
+    assert!(of_hf.require(CheckpointKind::Hf).is_ok() && of_gguf.require(CheckpointKind::Gguf).is_ok());
+    let path = hf.path().display();
+    assert_eq!(
+        of_hf.require(CheckpointKind::Gguf).unwrap_err().to_string(),
+        format!(
+            "the spec is for a gguf checkpoint and {path} is hf: load the gguf one, or write a spec of this one: \
+             tenon new NAME --from {path}"
+        )
+    );
+    let error = of_gguf.require(CheckpointKind::Hf).unwrap_err().to_string();
+    let file = gguf.path().join("tiny.gguf");
+    assert!(error.starts_with(&format!("the spec is for an hf checkpoint and {} is gguf: ", file.display())), "{error}");
+}

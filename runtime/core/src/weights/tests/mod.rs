@@ -14,7 +14,9 @@ use super::*;
 use crate::cpu::{Cpu, Isa};
 
 mod mismatch;
+mod not_finite;
 mod open;
+mod split;
 
 const ACCEPT: &[F] = &[F::F32, F::Q4_1];
 const LAYERS: [usize; 3] = [0, 1, 2];

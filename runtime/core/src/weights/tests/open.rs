@@ -68,6 +68,49 @@ mod directories {
     }
 
     #[test]
+    fn whose_index_leads_out_of_them() {
+        let dir = sharded();
+        let outside = dir.path().join("outside.safetensors");
+        fs::write(&outside, write::safetensors(&[])).unwrap();
+        for shard in ["../outside.safetensors", outside.to_str().unwrap(), "sub/../../outside.safetensors"] {
+            let path = dir.path().join("model.safetensors.index.json");
+            fs::write(&path, json!({"weight_map": {"w": shard}}).to_string()).unwrap();
+            let expected = format!(
+                "{}: `weight_map`: tensor `w` is in `{shard}`, and a shard is a file name in the index's own directory",
+                path.display()
+            );
+            assert_eq!(open_error(dir.path()), expected);
+        }
+    }
+
+    #[test]
+    fn where_files_belong() {
+        let dir = hf_dir(&config(), &tensors(&HF));
+        for file in ["config.json", "model.safetensors"] {
+            let dir = hf_dir(&config(), &tensors(&HF));
+            let path = dir.path().join(file);
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+            assert_eq!(open_error(dir.path()), format!("{} is not a regular file", path.display()));
+        }
+        let index = dir.path().join("model.safetensors.index.json");
+        fs::create_dir(dir.path().join("a.safetensors")).unwrap();
+        fs::write(&index, json!({"weight_map": {"w": "a.safetensors"}}).to_string()).unwrap();
+        assert!(open_error(dir.path()).ends_with("a.safetensors is not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn with_a_pipe_nobody_writes_to() {
+        let dir = gguf_dir(&metadata(), &tensors(&GGUF));
+        let path = dir.path().join("tiny.gguf");
+        fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        assert_eq!(open_error(&path), format!("{} is not a regular file", path.display()));
+    }
+
+    #[test]
     fn whose_index_is_of_another_checkpoint() {
         let cases = [
             ("model.norm.weight", json!("b.safetensors"), "belongs into b.safetensors and is in a.safetensors"),
@@ -115,16 +158,6 @@ mod files {
             path.display()
         );
         assert_eq!(open_error(dir.path()), expected);
-    }
-
-    #[test]
-    fn that_are_one_of_several_parts() {
-        let mut metadata = metadata();
-        metadata.push(("split.count", GgufValue::U16(4)));
-        let dir = gguf_dir(&metadata, &tensors(&GGUF));
-        let path = dir.path().join("tiny.gguf");
-        let expected = format!("{} is one of 4 parts; join them with llama.cpp's `llama-gguf-split --merge`", path.display());
-        assert_eq!(open_error(&path), expected);
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! `serve`: a model over HTTP, until a signal ends it.
+
+use std::net::SocketAddr;
+
+use tenon_core::model::{Memory, ModelEntry};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::cli::ServeArgs;
+use crate::serve::{Limits, Served, Server};
+use crate::{Failure, load};
+
+/// Bytes of a request's body: several times the text of the longest context in use.
+const MAX_BODY_BYTES: usize = 8 << 20;
+/// Threads that read requests and write answers; the model has its own.
+const IO_THREADS: usize = 2;
+
+/// Serves until SIGINT or SIGTERM, then finishes what it has begun.
+pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
+    let max_sequences = usize::from(args.max_sequences);
+    let loaded = load::for_sequences(models, &args.name, false, &args.load, args.context, max_sequences)?;
+    let (context, memory, queue) = (loaded.context, loaded.memory, usize::from(args.queue));
+    let served = Served {
+        name: loaded.info.name.to_owned(),
+        tokenizer: loaded.tokenizer,
+        template: loaded.template,
+        context,
+        sampling: loaded.info.sampling,
+    };
+    let limits = Limits { max_sequences, queue, max_body_bytes: MAX_BODY_BYTES };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(IO_THREADS).enable_all().build()?;
+    runtime.block_on(async {
+        // Before anyone can send one.
+        let signals = Signals::install()?;
+        let (host, port) = (args.host.as_str(), args.port);
+        let listener = TcpListener::bind((host, port)).await.map_err(|error| {
+            format!(
+                "cannot listen on port {port} of {host}: {error}; --host and --port choose others, and port 0 is any free one"
+            )
+        })?;
+        let address = listener.local_addr()?;
+        let server = Server::start(served, loaded.engine, limits)?;
+        eprintln!("{}", ready(&args.name, address, memory, context, max_sequences, queue));
+        Ok(server.run(listener, signals.drain()).await?)
+    })
+}
+
+/// The one line that says that requests can be sent, where, and what the server holds.
+fn ready(name: &str, address: SocketAddr, memory: Memory, context: usize, max_sequences: usize, queue: usize) -> String {
+    let mib = |bytes: usize| bytes as f64 / (1024.0 * 1024.0);
+    let total = memory.weights + memory.cache + memory.scratch;
+    format!(
+        "serving {name} at http://{address}; memory {:.1} MiB (weights {:.1}, cache {:.1}, scratch {:.1}); {max_sequences} requests at \
+         a time of up to {context} tokens each, {queue} more may wait",
+        mib(total),
+        mib(memory.weights),
+        mib(memory.cache),
+        mib(memory.scratch)
+    )
+}
+
+/// The two signals that end a server.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn install() -> std::io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// What a shell reports for a program that the next signal has ended.
+    async fn next(&mut self) -> i32 {
+        let kind = tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+        };
+        128 + kind.as_raw_value()
+    }
+
+    /// Returns at the first signal; the second ends the process at once.
+    async fn drain(mut self) {
+        self.next().await;
+        eprintln!("finishing the requests that are running; a second signal ends at once");
+        tokio::spawn(async move {
+            let code = self.next().await;
+            std::process::exit(code);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_says_where_the_server_is_and_what_it_holds() {
+        let memory = Memory { weights: 3 << 19, cache: 1 << 20, scratch: 1 << 19 };
+        let line = ready("m", "[::1]:80".parse().unwrap(), memory, 64, 2, 4);
+        assert_eq!(
+            line,
+            "serving m at http://[::1]:80; memory 3.0 MiB (weights 1.5, cache 1.0, scratch 0.5); 2 requests at a time of up to 64 \
+             tokens each, 4 more may wait"
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! What `tenon-server` does: fetches weights, talks to the models that were compiled in, serves them, and shows what they compute.
+//!
+//! The library exists so that tests can start [`serve::Server`] in their own process; everything else is the command line's.
+
+mod cli;
+mod commands;
+mod home;
+mod interrupt;
+mod load;
+mod pull;
+pub mod serve;
+#[cfg(test)]
+mod testing;
+
+use std::process::ExitCode;
+
+/// What a command reports when it cannot do its work: one message for a person, causes included.
+type Failure = Box<dyn std::error::Error>;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = <cli::Cli as clap::Parser>::parse();
+    match commands::run(cli.command, tenon_models::MODELS) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has gone, and with him the purpose of writing more.
+        Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(failure: &(dyn std::error::Error + 'static)) -> bool {
+    failure.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,157 @@
+//! The HTTP server: OpenAI's routes over one engine, several requests at a time.
+//!
+//! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
+//! the thread that owns the engine ([`worker`]); its tokens come back through a channel and become text ([`answer`]) in the form
+//! that the route speaks ([`openai`]).
+
+mod answer;
+mod error;
+mod fields;
+mod openai;
+mod prompt;
+mod request;
+mod routes;
+mod worker;
+
+use std::future::{Future, IntoFuture};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::serve::ListenerExt;
+use tenon_core::model::SamplingDefaults;
+use tenon_engine::{ChatTemplate, Engine, Request, Tokenizer};
+use tokio::net::TcpListener;
+
+use answer::Answer;
+use error::ApiError;
+use request::GenerateRequest;
+use worker::{Running, Update, Worker};
+
+/// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// The model that is served, as far as text is concerned.
+#[derive(Debug)]
+pub struct Served {
+    /// The name that requests must give.
+    pub name: String,
+    /// Its vocabulary.
+    pub tokenizer: Tokenizer,
+    /// Its chat format, if it has one.
+    pub template: Option<ChatTemplate>,
+    /// Most tokens of one request, prompt and answer together; the engine may hold more for several.
+    pub context: usize,
+    /// Sampling parameters of a request that states none.
+    pub sampling: SamplingDefaults,
+}
+
+/// How much the server takes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests that compute at the same time; the engine's own number.
+    pub max_sequences: usize,
+    /// Requests that wait beside them; further ones are refused with 429.
+    pub queue: usize,
+    /// Bytes of a request's body.
+    pub max_body_bytes: usize,
+}
+
+/// Why a server ended although nobody asked it to.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The engine's thread ended.
+    #[error("the engine has stopped, which is a bug; what it printed above says why")]
+    Engine,
+    /// The listener failed.
+    #[error("the server cannot accept connections: {0}")]
+    Accept(#[from] std::io::Error),
+}
+
+/// What the routes share.
+#[derive(Debug)]
+struct Service {
+    served: Served,
+    worker: Worker,
+    max_body_bytes: usize,
+    /// Seconds since 1970.
+    started: u64,
+}
+
+/// A server whose engine runs, and which does not listen yet.
+#[derive(Debug)]
+pub struct Server {
+    service: Arc<Service>,
+    engine: Running,
+}
+
+impl Server {
+    /// Starts the thread of the engine.
+    pub fn start(served: Served, engine: Engine, limits: Limits) -> std::io::Result<Self> {
+        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
+        let service = Service { served, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
+        Ok(Self { service: Arc::new(service), engine })
+    }
+
+    /// Answers requests until `shutdown`, then takes no more, finishes those that it has taken, and returns.
+    pub async fn run(mut self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        // Answers are many small packets, each of which somebody waits for.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        let serve = axum::serve(listener, routes::router(Arc::clone(&self.service))).with_graceful_shutdown(async {
+            let _ = stopped.await;
+        });
+        let mut serving = tokio::spawn(serve.into_future());
+        tokio::select! {
+            () = shutdown => {}
+            () = self.engine.ended() => return Err(ServeError::Engine),
+            ended = &mut serving => return ended.map_err(std::io::Error::other)?.map_err(ServeError::Accept),
+        }
+        self.service.worker.drain();
+        let _ = stop.send(());
+        self.engine.ended().await;
+        if !self.engine.join() {
+            return Err(ServeError::Engine);
+        }
+        // A client that does not read, or has sent half a request, cannot hold the server up.
+        match tokio::time::timeout(FLUSH, serving).await {
+            Ok(ended) => ended.map_err(std::io::Error::other)?.map_err(ServeError::Accept),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl Service {
+    /// Hands a request to the engine. Everything that can be refused is refused here, before the first byte of an answer.
+    async fn generate(self: &Arc<Self>, request: GenerateRequest) -> Result<Answer, ApiError> {
+        // First, so that a flood of requests costs nothing more.
+        let place = self.worker.place()?;
+        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs } = request;
+        let field = prompt.field();
+        let service = Arc::clone(self);
+        // A long prompt takes a while, in which others want their tokens.
+        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
+        let ids = ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))??;
+        let (prompt_tokens, context) = (ids.len(), self.served.context);
+        let room = context.saturating_sub(prompt_tokens);
+        if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
+            return Err(ApiError::context(field, prompt_tokens, max_tokens, context));
+        }
+        let request = Request {
+            prompt: ids,
+            sampling: sampling.resolve(self.served.sampling),
+            max_tokens: Some(max_tokens.unwrap_or(room)),
+            end_ids: Arc::from(self.served.tokenizer.end_ids()),
+            logprobs,
+        };
+        let mut updates = self.worker.submit(request, place)?;
+        match updates.next().await {
+            Some(Update::Refused(error)) => Err(ApiError::refused(error, field)),
+            Some(_) => Ok(Answer::new(Arc::clone(self), updates, stop, prompt_tokens)),
+            None => Err(self.worker.gone()),
+        }
+    }
+}
+
+fn seconds_since_1970() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
+}

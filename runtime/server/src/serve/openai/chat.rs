@@ -1,0 +1,192 @@
+//! The body of `/v1/chat/completions`.
+
+use serde_json::{Value, json};
+
+use super::{Delivery, messages, params};
+use crate::serve::error::ApiError;
+use crate::serve::fields::Fields;
+use crate::serve::request::{GenerateRequest, Prompt};
+
+/// Most alternatives of a token.
+const MAX_TOP_LOGPROBS: i128 = 20;
+
+/// Reads a body for the model that is served.
+pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateRequest, Delivery), ApiError> {
+    let mut fields = Fields::new(body, "")?;
+    params::model(&mut fields, served)?;
+    let prompt = Prompt::Messages(messages::read(fields.required("messages")?)?);
+    let max_tokens = max_tokens(&mut fields)?;
+    let sampling = params::sampling(&mut fields)?;
+    let stop = params::stop(&mut fields)?;
+    let logprobs = logprobs(&mut fields)?;
+    let delivery = params::delivery(&mut fields)?;
+    params::not_implemented(&mut fields)?;
+    not_implemented(&mut fields)?;
+    fields.finish()?;
+    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+}
+
+/// `max_completion_tokens`, or `max_tokens` as it was called before.
+fn max_tokens(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
+    let old = params::tokens(fields, "max_tokens")?;
+    let new = params::tokens(fields, "max_completion_tokens")?;
+    match (old, new) {
+        (Some(old), Some(new)) if old != new => {
+            let message = format!("`max_tokens` is {old} and `max_completion_tokens` is {new}: they mean the same, so give one");
+            Err(ApiError::field("invalid_value", "max_tokens", message))
+        }
+        _ => Ok(new.or(old)),
+    }
+}
+
+fn logprobs(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
+    let wanted = fields.boolean("logprobs")?.unwrap_or(false);
+    let top = fields.integer("top_logprobs", 0..=MAX_TOP_LOGPROBS)?.unwrap_or(0);
+    if top > 0 && !wanted {
+        let message = format!("`top_logprobs` is {top}, which needs `logprobs` to be true");
+        return Err(ApiError::field("invalid_value", "top_logprobs", message));
+    }
+    Ok(wanted.then_some(top as usize))
+}
+
+/// Documented fields that are not implemented, with the values that ask for nothing.
+fn not_implemented(fields: &mut Fields) -> Result<(), ApiError> {
+    // First the tools that a choice could be among, so that the error names what the request is about.
+    fields.unsupported("tools", &[json!([])])?;
+    fields.unsupported("tool_choice", &[json!("none")])?;
+    fields.unsupported("parallel_tool_calls", &[json!(true), json!(false)])?;
+    fields.unsupported("functions", &[json!([])])?;
+    fields.unsupported("function_call", &[json!("none")])?;
+    fields.unsupported("response_format", &[json!({"type": "text"})])?;
+    fields.unsupported("modalities", &[json!(["text"])])?;
+    fields.unsupported("service_tier", &[json!("auto"), json!("default")])?;
+    fields.unsupported("store", &[json!(false)])?;
+    fields.unsupported("metadata", &[json!({})])?;
+    for key in ["audio", "prediction", "reasoning_effort", "verbosity", "web_search_options", "prompt_cache_retention"] {
+        fields.unsupported(key, &[])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::request::Sampling;
+
+    fn body(more: Value) -> Value {
+        let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    }
+
+    fn accepted(more: Value) -> (GenerateRequest, Delivery) {
+        read(body(more.clone()), "m").unwrap_or_else(|error| panic!("{more}: {error:?}"))
+    }
+
+    fn refused(more: Value) -> (String, &'static str, String) {
+        let error = read(body(more.clone()), "m").expect_err(&more.to_string());
+        (error.param.unwrap_or_default(), error.code, error.message)
+    }
+
+    #[test]
+    fn a_plain_request_leaves_everything_open() {
+        let (request, delivery) = accepted(json!({}));
+        let expected = GenerateRequest {
+            prompt: Prompt::Messages(vec![json!({"role": "user", "content": "Hi"})]),
+            sampling: Sampling::default(),
+            max_tokens: None,
+            stop: vec![],
+            logprobs: None,
+        };
+        assert_eq!((request, delivery), (expected, Delivery::default()));
+    }
+
+    #[test]
+    fn every_parameter_arrives() {
+        let (request, delivery) = accepted(json!({
+            "temperature": 0.5, "top_p": 1, "top_k": 3, "seed": -1, "max_completion_tokens": 9, "stop": ["a", "b"],
+            "logprobs": true, "top_logprobs": 2, "stream": true, "stream_options": {"include_usage": true},
+        }));
+        let sampling = Sampling { temperature: Some(0.5), top_p: Some(1.0), top_k: Some(3), seed: Some(u64::MAX) };
+        assert_eq!(request.sampling, sampling);
+        assert_eq!((request.max_tokens, request.stop, request.logprobs), (Some(9), vec!["a".into(), "b".into()], Some(2)));
+        assert_eq!(delivery, Delivery { stream: true, include_usage: true });
+        assert_eq!(accepted(json!({"logprobs": true})).0.logprobs, Some(0));
+        assert_eq!(accepted(json!({"stop": "x"})).0.stop, ["x"]);
+    }
+
+    #[test]
+    fn values_that_ask_for_nothing_pass() {
+        accepted(json!({
+            "n": 1, "frequency_penalty": 0, "presence_penalty": 0.0, "logit_bias": {}, "user": "u", "tools": [], "tool_choice": "none",
+            "response_format": {"type": "text"}, "store": false, "service_tier": "auto", "parallel_tool_calls": true,
+            "top_logprobs": 0, "logprobs": false, "stop": null, "max_tokens": 4, "max_completion_tokens": 4, "audio": null,
+        }));
+    }
+
+    #[test]
+    fn values_out_of_range_are_named_with_the_value() {
+        for (more, param, said) in [
+            (json!({"max_tokens": -7}), "max_tokens", "-7"),
+            (json!({"max_completion_tokens": 0}), "max_completion_tokens", "0"),
+            (json!({"max_tokens": 3, "max_completion_tokens": 4}), "max_tokens", "max_completion_tokens"),
+            (json!({"max_tokens": 1.5}), "max_tokens", "1.5"),
+            (json!({"temperature": 2.5}), "temperature", "2.5"),
+            (json!({"temperature": "nan"}), "temperature", "string"),
+            (json!({"top_p": -0.1}), "top_p", "-0.1"),
+            (json!({"top_k": -1}), "top_k", "-1"),
+            (json!({"seed": "abc"}), "seed", "string"),
+            (json!({"stop": [""]}), "stop[0]", "empty"),
+            (json!({"stop": ""}), "stop", "empty"),
+            (json!({"stop": ["a", "b", "c", "d", "e"]}), "stop", "5"),
+            (json!({"stop": ["a", 1]}), "stop[1]", "1"),
+            (json!({"stop": 7}), "stop", "7"),
+            (json!({"top_logprobs": 3}), "top_logprobs", "logprobs"),
+            (json!({"logprobs": true, "top_logprobs": 100_000}), "top_logprobs", "100000"),
+            (json!({"logprobs": 3}), "logprobs", "3"),
+            (json!({"stream": "yes"}), "stream", "string"),
+            (json!({"stream_options": {"include_usage": true}}), "stream_options", "stream"),
+            (
+                json!({"stream": true, "stream_options": {"include_usages": true}}),
+                "stream_options.include_usages",
+                "include_usages",
+            ),
+            (json!({"frequency_penalty": 100.0}), "frequency_penalty", "100"),
+            (json!({"user": 1}), "user", "1"),
+        ] {
+            let (found, _, message) = refused(more.clone());
+            assert_eq!(found, param, "{more}");
+            assert!(message.contains(said), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_implemented_and_what_does_not_exist_is_refused_by_name() {
+        for (more, param) in [
+            (json!({"n": 2}), "n"),
+            (json!({"presence_penalty": 1}), "presence_penalty"),
+            (json!({"logit_bias": {"1000000000": 5}}), "logit_bias"),
+            (json!({"tools": [{"type": "function"}]}), "tools"),
+            (json!({"tools": [], "tool_choice": "required"}), "tool_choice"),
+            (json!({"response_format": {"type": "json_object"}}), "response_format"),
+            (json!({"modalities": ["text", "audio"]}), "modalities"),
+            (json!({"reasoning_effort": "low"}), "reasoning_effort"),
+        ] {
+            let (found, code, _) = refused(more.clone());
+            assert_eq!((found.as_str(), code), (param, "unsupported_parameter"), "{more}");
+        }
+        let (param, code, _) = refused(json!({"top_pp": 0.1}));
+        assert_eq!((param.as_str(), code), ("top_pp", "unknown_parameter"));
+    }
+
+    #[test]
+    fn the_model_and_the_messages_must_be_there() {
+        let param = |body: Value| read(body, "m").unwrap_err().param.unwrap();
+        assert_eq!(param(json!({"messages": []})), "model");
+        assert_eq!(param(json!({"model": 3})), "model");
+        assert_eq!(param(json!({"model": "m"})), "messages");
+        assert_eq!(param(json!({"model": "m", "messages": "Hi"})), "messages");
+        let unknown = read(json!({"model": "gpt"}), "m").unwrap_err();
+        assert_eq!((unknown.status.as_u16(), unknown.code), (404, "model_not_found"));
+    }
+}

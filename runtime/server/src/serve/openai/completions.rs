@@ -1,0 +1,127 @@
+//! The body of `/v1/completions`.
+
+use serde_json::{Value, json};
+
+use super::{Delivery, params};
+use crate::serve::error::ApiError;
+use crate::serve::fields::{Fields, wrong_type};
+use crate::serve::request::{GenerateRequest, Prompt};
+
+/// Tokens of an answer whose request states none, as the API documents it.
+const DEFAULT_MAX_TOKENS: usize = 16;
+/// Most alternatives of a token.
+const MAX_LOGPROBS: i128 = 5;
+
+/// Reads a body for the model that is served.
+pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateRequest, Delivery), ApiError> {
+    let mut fields = Fields::new(body, "")?;
+    params::model(&mut fields, served)?;
+    let prompt = prompt(fields.required("prompt")?)?;
+    let max_tokens = Some(params::tokens(&mut fields, "max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS));
+    let sampling = params::sampling(&mut fields)?;
+    let stop = params::stop(&mut fields)?;
+    let logprobs = fields.integer("logprobs", 0..=MAX_LOGPROBS)?.map(|top| top as usize);
+    let delivery = params::delivery(&mut fields)?;
+    params::not_implemented(&mut fields)?;
+    fields.unsupported("best_of", &[json!(1)])?;
+    fields.unsupported("echo", &[json!(false)])?;
+    fields.unsupported("suffix", &[])?;
+    fields.finish()?;
+    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+}
+
+/// A text or token ids, alone or as the only entry of a list.
+fn prompt(value: Value) -> Result<Prompt, ApiError> {
+    let list = match value {
+        Value::String(text) => return Ok(Prompt::Text(text)),
+        Value::Array(list) => list,
+        other => return Err(wrong_type("prompt", "a string, an array of token ids, or an array with one of them", &other)),
+    };
+    if list.first().is_some_and(Value::is_number) {
+        return token_ids(&list, "prompt");
+    }
+    let count = list.len();
+    let Ok([only]) = <[Value; 1]>::try_from(list) else {
+        let message = format!("`prompt` has {count} prompts, and this server answers one per request");
+        return Err(ApiError::field("unsupported_value", "prompt", message));
+    };
+    match only {
+        Value::String(text) => Ok(Prompt::Text(text)),
+        Value::Array(ids) => token_ids(&ids, "prompt[0]"),
+        other => Err(wrong_type("prompt[0]", "a string or an array of token ids", &other)),
+    }
+}
+
+fn token_ids(list: &[Value], at: &str) -> Result<Prompt, ApiError> {
+    let id = |(i, value): (usize, &Value)| {
+        let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
+        id.ok_or_else(|| wrong_type(&format!("{at}[{i}]"), "a token id", value))
+    };
+    list.iter().enumerate().map(id).collect::<Result<_, _>>().map(Prompt::Tokens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(key: &str, value: Value) -> Result<GenerateRequest, ApiError> {
+        let mut body = json!({"model": "m", "prompt": "Hi"});
+        body[key] = value;
+        read(body, "m").map(|(request, _)| request)
+    }
+
+    #[test]
+    fn prompts_are_a_text_or_ids() {
+        for (value, prompt) in [
+            (json!("Hi"), Prompt::Text("Hi".into())),
+            (json!(["Hi"]), Prompt::Text("Hi".into())),
+            (json!([5, 6]), Prompt::Tokens(vec![5, 6])),
+            (json!([[5, 6]]), Prompt::Tokens(vec![5, 6])),
+            (json!([[]]), Prompt::Tokens(vec![])),
+        ] {
+            assert_eq!(with("prompt", value).unwrap().prompt, prompt);
+        }
+        for (value, param, said) in [
+            (json!(["a", "b"]), "prompt", "2 prompts"),
+            (json!([]), "prompt", "0 prompts"),
+            (json!([[1], [2]]), "prompt", "2 prompts"),
+            (json!([1, "a"]), "prompt[1]", "token id"),
+            (json!([-1]), "prompt[0]", "-1"),
+            (json!([[1, 4_294_967_296u64]]), "prompt[0][1]", "4294967296"),
+            (json!([null]), "prompt[0]", "null"),
+            (json!({}), "prompt", "an object"),
+            (json!(null), "prompt", "missing"),
+        ] {
+            let error = with("prompt", value.clone()).unwrap_err();
+            assert_eq!(error.param.as_deref(), Some(param), "{value}");
+            assert!(error.message.contains(said), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_api() {
+        let request = with("logprobs", json!(0)).unwrap();
+        assert_eq!((request.max_tokens, request.logprobs), (Some(16), Some(0)));
+        assert_eq!(with("max_tokens", json!(3)).unwrap().max_tokens, Some(3));
+    }
+
+    #[test]
+    fn what_is_not_done_is_refused_by_name() {
+        for (key, value) in [
+            ("echo", json!(true)),
+            ("suffix", json!("x")),
+            ("best_of", json!(2)),
+            ("n", json!(2)),
+            ("logprobs", json!(6)),
+            ("logprobs", json!(true)),
+            ("frequency_penalty", json!(100.0)),
+            ("messages", json!([])),
+            ("max_completion_tokens", json!(3)),
+        ] {
+            assert_eq!(with(key, value).unwrap_err().param.as_deref(), Some(key));
+        }
+        for (key, value) in [("echo", json!(false)), ("suffix", json!(null)), ("best_of", json!(1)), ("user", json!("u"))] {
+            assert!(with(key, value).is_ok());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What each route does.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Part, Piece};
+use super::error::ApiError;
+use super::openai::{self, Delivery, Reply, Route};
+use super::request::GenerateRequest;
+use super::{Service, seconds_since_1970};
+
+/// All routes.
+pub(super) fn router(service: Arc<Service>) -> Router {
+    Router::new()
+        .route("/health", get(health))
+        .route("/v1/models", get(models))
+        .route("/v1/models/{name}", get(model))
+        .route("/v1/chat/completions", post(chat))
+        .route("/v1/completions", post(completion))
+        .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
+        .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
+        .layer(DefaultBodyLimit::max(service.max_body_bytes))
+        .with_state(service)
+}
+
+async fn health(State(service): State<Arc<Service>>) -> Response {
+    if service.worker.is_draining() {
+        return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "draining" }))).into_response();
+    }
+    Json(json!({ "status": "ok" })).into_response()
+}
+
+async fn models(State(service): State<Arc<Service>>) -> Json<Value> {
+    Json(json!({ "object": "list", "data": [model_object(&service)] }))
+}
+
+async fn model(State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
+    if name == service.served.name { Ok(Json(model_object(&service))) } else { Err(ApiError::model(&name, &service.served.name)) }
+}
+
+fn model_object(service: &Service) -> Value {
+    json!({ "id": service.served.name, "object": "model", "created": service.started, "owned_by": "tenon" })
+}
+
+async fn chat(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
+    let (request, delivery) = openai::read_chat(body(request, service.max_body_bytes).await?, &service.served.name)?;
+    answer(service, Route::Chat, request, delivery).await
+}
+
+async fn completion(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
+    let (request, delivery) = openai::read_completion(body(request, service.max_body_bytes).await?, &service.served.name)?;
+    answer(service, Route::Completion, request, delivery).await
+}
+
+async fn answer(service: Arc<Service>, route: Route, request: GenerateRequest, delivery: Delivery) -> Result<Response, ApiError> {
+    let logprobs = request.logprobs.is_some();
+    let reply = Reply::new(route, &service.served.name, seconds_since_1970(), logprobs, delivery.include_usage);
+    let answer = service.generate(request).await?;
+    if delivery.stream {
+        return Ok(openai::stream(service, reply, answer, delivery.include_usage));
+    }
+    whole(&service, &reply, answer).await
+}
+
+/// Waits for the end. When the client leaves, this is dropped, and the answer with it.
+async fn whole(service: &Service, reply: &Reply, mut answer: Answer) -> Result<Response, ApiError> {
+    let mut all = Piece::default();
+    loop {
+        match answer.next().await? {
+            Part::Text(piece) => all.append(piece),
+            Part::End(piece, ending, usage) => {
+                all.append(piece);
+                return Ok(Json(reply.whole(&service.served.tokenizer, &all, ending, usage)).into_response());
+            }
+        }
+    }
+}
+
+/// The JSON of a body. A key that stands twice in an object is an error, since readers that take the first or the last one
+/// disagree about what was asked.
+async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
+    check_headers(request.headers(), limit)?;
+    let bytes = Bytes::from_request(request, &()).await.map_err(|error| match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(None, limit),
+        _ => ApiError::request("invalid_body", format!("the body cannot be read: {error}")),
+    })?;
+    let invalid = |error| ApiError::request("invalid_json", format!("the body is not JSON that can be read: {error}"));
+    tenon_formats::json::parse(&bytes).map_err(invalid)
+}
+
+/// Refuses what the headers tell about a body before it is read.
+fn check_headers(headers: &HeaderMap, limit: usize) -> Result<(), ApiError> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    // What a page can send to a local server without asking first is a form or plain text, and not JSON.
+    let media_type = text(header::CONTENT_TYPE).map(|value| value.split(';').next().unwrap_or_default().trim());
+    if let Some(found) = media_type.filter(|found| !is_json(found)) {
+        let message = format!("the content type is `{found}`, and must be `application/json`");
+        return Err(ApiError::request("unsupported_content_type", message));
+    }
+    match text(header::CONTENT_LENGTH).and_then(|value| value.parse::<u64>().ok()) {
+        Some(size) if size > limit as u64 => Err(ApiError::too_large(Some(size), limit)),
+        _ => Ok(()),
+    }
+}
+
+fn is_json(media_type: &str) -> bool {
+    let lower = media_type.to_ascii_lowercase();
+    lower == "application/json" || (lower.starts_with("application/") && lower.ends_with("+json"))
+}
