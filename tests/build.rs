@@ -14,8 +14,8 @@ fn main() {
         println!("cargo::rerun-if-changed={}", root.join(watched).display());
     }
     let sources = driver::read(&root, "tests/golden", "kernel-templates").expect("specs and templates are readable");
-    let models = tenon_compiler::models(&sources)
-        .unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
+    let models =
+        tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
 
     let mut modules = String::new();
     let mut entries = String::new();
@@ -30,8 +30,7 @@ fn main() {
         modules.push_str(&format!("#[path = {:?}]\npub mod {module};\n", path.display().to_string()));
         entries.push_str(&format!("    &{module}::ENTRY,\n"));
     }
-    let list = format!(
-        "{modules}\n/// Every golden model.\npub const MODELS: &[&tenon_core::model::ModelEntry] = &[\n{entries}];\n"
-    );
+    let list =
+        format!("{modules}\n/// Every golden model.\npub const MODELS: &[&tenon_core::model::ModelEntry] = &[\n{entries}];\n");
     fs::write(out.join("golden.rs"), list).expect("OUT_DIR is writable");
 }

@@ -64,7 +64,7 @@ pub fn ops(model: &Model) -> Ops {
             let mut ops = Vec::new();
             let sandwich = kind.norm == NormPlacement::Sandwich;
             if let Some((name, Mixer::Gqa(gqa))) = &kind.mixer {
-                let window = gqa.sliding_window.map(|_| mixer_constant(model, name, "sliding_window"));
+                let window = gqa.sliding_window.map(|window| (window, mixer_constant(model, name, "sliding_window")));
                 let scale = mixer_constant(model, name, "softmax_scale");
                 let names = AttentionNames { mixer: name, angles: angles_field(&ropes, &gqa.rope), scale, window };
                 attention(names, gqa, hidden, sandwich, &mut ops);
@@ -95,7 +95,7 @@ struct AttentionNames<'a> {
     mixer: &'a str,
     angles: String,
     scale: String,
-    window: Option<String>,
+    window: Option<(usize, String)>,
 }
 
 fn attention(names: AttentionNames<'_>, gqa: &Gqa, hidden: usize, sandwich: bool, ops: &mut Vec<Op>) {

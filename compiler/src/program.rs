@@ -79,8 +79,15 @@ pub enum OpKind {
     Rope { rope: String, dim: usize, head_dim: usize, rotary_dim: usize, interleaved: bool },
     /// Writes keys and values to the cache.
     KvAppend { kv_heads: usize, head_dim: usize, dtypes: Vec<KvDtype> },
-    /// Causal attention over the cache; `window` is the constant that says how many tokens a query sees, itself included.
-    Attention { heads: usize, kv_heads: usize, head_dim: usize, dtypes: Vec<KvDtype>, scale: String, window: Option<String> },
+    /// Causal attention over the cache; `window` is how many tokens a query sees, itself included, and the constant that says so.
+    Attention {
+        heads: usize,
+        kv_heads: usize,
+        head_dim: usize,
+        dtypes: Vec<KvDtype>,
+        scale: String,
+        window: Option<(usize, String)>,
+    },
     /// gate = act(gate) * up
     ActMul { act: Activation, dim: usize },
     /// The rows that want logits.
@@ -293,15 +300,16 @@ impl Op {
                 "kv_append",
                 vec![("num_key_value_heads", int(*kv_heads)), ("head_dim", int(*head_dim)), ("kv_dtype", dtypes(d))],
             ),
-            OpKind::Attention { heads, kv_heads, head_dim, dtypes: d, window, .. } => (
-                if window.is_some() { "sliding_attention" } else { "attention" },
-                vec![
+            OpKind::Attention { heads, kv_heads, head_dim, dtypes: d, window, .. } => {
+                let mut params = vec![
                     ("num_key_value_heads", int(*kv_heads)),
                     ("group", int(heads / kv_heads)),
                     ("head_dim", int(*head_dim)),
                     ("kv_dtype", dtypes(d)),
-                ],
-            ),
+                ];
+                params.extend(window.as_ref().map(|(window, _)| ("window", int(*window))));
+                (if window.is_some() { "sliding_attention" } else { "attention" }, params)
+            }
             OpKind::ActMul { act: Activation::Silu, dim } => ("silu_mul", vec![("dim", int(*dim))]),
             OpKind::ActMul { act: Activation::GeluTanh, dim } => ("gelu_tanh_mul", vec![("dim", int(*dim))]),
             OpKind::GatherLogitRows { dim } => ("gather_logit_rows", vec![("dim", int(*dim))]),

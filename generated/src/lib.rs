@@ -3,6 +3,11 @@
 
 use tenon_core::model::ModelEntry;
 
+/// gemma-3-270m: 268,098,176 parameters.
+#[cfg(tenon_model = "gemma_3_270m")]
+#[rustfmt::skip]
+pub mod gemma_3_270m;
+
 /// llama-3.1-8b: 8,030,261,248 parameters.
 #[cfg(tenon_model = "llama_3_1_8b")]
 #[rustfmt::skip]
@@ -25,6 +30,8 @@ pub mod smollm2_135m_instruct;
 
 /// The models that are compiled in, in the order of their names.
 pub const MODELS: &[&ModelEntry] = &[
+    #[cfg(tenon_model = "gemma_3_270m")]
+    &gemma_3_270m::ENTRY,
     #[cfg(tenon_model = "llama_3_1_8b")]
     &llama_3_1_8b::ENTRY,
     #[cfg(tenon_model = "qwen3_0_6b")]

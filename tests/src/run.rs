@@ -40,6 +40,18 @@ impl std::fmt::Display for Variant {
 
 /// Loads a model with room for `sequences` sequences of `tokens` tokens.
 pub fn load(entry: &ModelEntry, checkpoint: &Path, variant: Variant, tokens: usize, sequences: usize) -> Box<dyn Model> {
+    load_for_rows(entry, checkpoint, variant, tokens, sequences, sequences * tokens)
+}
+
+/// The same with room for `rows` rows of logits in a step: a large vocabulary makes them the largest thing that there is.
+pub fn load_for_rows(
+    entry: &ModelEntry,
+    checkpoint: &Path,
+    variant: Variant,
+    tokens: usize,
+    sequences: usize,
+    rows: usize,
+) -> Box<dyn Model> {
     let checkpoint = Arc::new(Checkpoint::open(checkpoint).unwrap_or_else(|e| panic!("{e}")));
     let options = LoadOptions {
         threads: variant.threads,
@@ -48,7 +60,7 @@ pub fn load(entry: &ModelEntry, checkpoint: &Path, variant: Variant, tokens: usi
         page_size: variant.page_size,
         pages: sequences * tokens.div_ceil(variant.page_size),
         max_batch_tokens: sequences * tokens,
-        max_logit_rows: sequences * tokens,
+        max_logit_rows: rows,
     };
     let load = entry.cpu.expect("goldens have the target cpu");
     load(&checkpoint, &options).unwrap_or_else(|e| panic!("{e}"))
@@ -80,19 +92,26 @@ impl Sequence {
 
 /// Logits of every position of a prompt, `[positions, vocab]` flat.
 pub fn prompt(model: &mut dyn Model, ids: &[u32], chunk: Option<usize>) -> Vec<f32> {
-    let mut logits = Logits::new(model.info(), ids.len());
+    let mut all = Vec::with_capacity(ids.len() * model.info().vocab_size);
+    each_position(model, ids, chunk, |_, row| all.extend_from_slice(row));
+    all
+}
+
+/// Calls `see` with the logits of every position of a prompt, in order.
+pub fn each_position(model: &mut dyn Model, ids: &[u32], chunk: Option<usize>, mut see: impl FnMut(usize, &[f32])) {
+    let chunk = chunk.unwrap_or(ids.len());
+    let mut logits = Logits::new(model.info(), chunk.min(ids.len()));
     let mut batch = Batch::new(model.limits());
     let mut sequence = Sequence::new(model, ids.len(), 0);
-    let mut all = Vec::with_capacity(ids.len() * model.info().vocab_size);
-    for piece in ids.chunks(chunk.unwrap_or(ids.len())) {
+    for piece in ids.chunks(chunk) {
         batch.clear();
+        let first = sequence.done;
         sequence.push(&mut batch, piece, WantLogits::All);
         model.step(&batch, &mut logits).unwrap_or_else(|e| panic!("{e}"));
         for row in 0..logits.rows() {
-            all.extend_from_slice(logits.row(row));
+            see(first + row, logits.row(row));
         }
     }
-    all
 }
 
 /// Teacher-forced greedy steps: after `prefix`, the logits before each of `forced`, `[forced, vocab]` flat.

@@ -9,7 +9,7 @@ use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{Logits, ModelEntry};
 use tenon_tests::reference::{Golden, Tensors, argmax, folder, json, median, relative_error};
-use tenon_tests::run::{Sequence, Variant, forced, load, prompt};
+use tenon_tests::run::{Sequence, Variant, each_position, forced, load, load_for_rows, prompt};
 
 const RANDOM: [&str; 4] = ["llama-gqa", "llama3-rope", "qwen3-qknorm", "gemma3-sliding"];
 const CHUNKS: [Option<usize>; 4] = [None, Some(64), Some(17), Some(1)];
@@ -27,21 +27,17 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("{case}/mixed_batch/{isa}"), move || mixed_batch(case, isa)));
         }
     }
-    let weights = smollm2_weights();
-    for variant in real_variants() {
-        let path = weights.clone();
-        trials.push(
-            Trial::test(format!("smollm2-135m-instruct-q4_1/{variant}"), move || {
-                smollm2(&path.expect("ignored without weights"), variant)
-            })
-            .with_ignored_flag(weights.is_none()),
-        );
-    }
-    if weights.is_none() {
-        println!(
-            "skipped: smollm2-135m-instruct-q4_1, {} variants; `tenon-server pull smollm2-135m-instruct` fetches the weights",
-            real_variants().len()
-        );
+    for real in REAL {
+        let weights = real.weights();
+        for variant in real_variants() {
+            let path = weights.clone();
+            let run = move || real_model(real, &path.expect("ignored without weights"), variant);
+            trials.push(Trial::test(format!("{}/{variant}", real.case), run).with_ignored_flag(weights.is_none()));
+        }
+        if weights.is_none() {
+            let count = real_variants().len();
+            println!("skipped: {}, {count} variants; `tenon-server pull {}` fetches the weights", real.case, real.model);
+        }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -204,66 +200,95 @@ fn same(a: &[f32], b: &[f32]) -> Result<(), String> {
     }
 }
 
-/// Where `tenon-server pull` puts the weights, unless `TENON_SMOLLM2` says otherwise.
-fn smollm2_weights() -> Option<PathBuf> {
-    let path = match std::env::var_os("TENON_SMOLLM2") {
-        Some(path) => PathBuf::from(path),
-        None => return None,
-    };
-    let required = std::env::var_os("TENON_REQUIRE_WEIGHTS").is_some();
-    assert!(path.exists() || !required, "TENON_REQUIRE_WEIGHTS is set, and {} does not exist", path.display());
-    path.exists().then_some(path)
+/// A golden of a model whose weights are fetched and not shipped.
+#[derive(Clone, Copy)]
+struct Real {
+    /// The folder of the golden.
+    case: &'static str,
+    /// The spec under model-specs/.
+    model: &'static str,
+    /// The variable that says where its weights are, instead of where `tenon-server pull` puts them.
+    variable: &'static str,
 }
 
-/// The real GGUF: top-16 logits of every position, all logits of the last, and the greedy continuation.
-fn smollm2(weights: &std::path::Path, variant: Variant) -> Result<(), Failed> {
-    let case = folder("smollm2-135m-instruct-q4_1");
+const REAL: [Real; 2] = [
+    Real { case: "smollm2-135m-instruct-q4_1", model: "smollm2-135m-instruct", variable: "TENON_SMOLLM2" },
+    Real { case: "gemma-3-270m-q4_k_m", model: "gemma-3-270m", variable: "TENON_GEMMA3" },
+];
+
+impl Real {
+    fn weights(&self) -> Option<PathBuf> {
+        let path = std::env::var_os(self.variable).map_or_else(|| pulled(self.model), |path| Some(PathBuf::from(path)));
+        let there = path.filter(|path| path.exists());
+        let required = std::env::var_os("TENON_REQUIRE_WEIGHTS").is_some();
+        assert!(there.is_some() || !required, "TENON_REQUIRE_WEIGHTS is set, and the weights of {} are not there", self.model);
+        there
+    }
+}
+
+/// The folder into which `tenon-server pull` puts a model's weights.
+fn pulled(model: &str) -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = set("TENON_HOME")
+        .or_else(|| Some(set("XDG_DATA_HOME").filter(|path| path.is_absolute())?.join("tenon")))
+        .or_else(|| Some(set("HOME")?.join(".local/share/tenon")));
+    Some(home?.join(model))
+}
+
+/// A real GGUF: top-16 logits of every position, all logits of the last of the prompt, and the greedy continuation.
+fn real_model(real: Real, weights: &std::path::Path, variant: Variant) -> Result<(), Failed> {
+    let case = folder(real.case);
     let (tensors, prompts) = (Tensors::read(case.join("golden.safetensors")), json(&case.join("golden.json")));
-    let entry = tenon_models::MODELS.iter().find(|m| m.info.name == "smollm2-135m-instruct").expect("it is compiled in");
+    let entry = tenon_models::MODELS.iter().find(|m| m.info.name == real.model).expect("it is compiled in");
+    let all_prompts = prompts.as_array().expect("a list of prompts").len();
     // The portable path and single-token steps are slow: they see fewer prompts.
-    let count = if variant.chunk == Some(1) || variant.isa == Isa::Portable { 2 } else { 8 };
-    let vocab = entry.info.vocab_size;
+    let few = variant.chunk == Some(1) || variant.isa == Isa::Portable;
     let (mut worst, mut all, mut compared, mut steps) = (0.0_f64, Vec::new(), 0, 0);
-    let prompts = prompts.as_array().expect("a list of prompts").len().min(count);
+    let mut wrong = None;
+    let prompts = if few { 2 } else { all_prompts };
     for p in 0..prompts {
         let (ids, greedy) = (tensors.ids(&format!("{p}.input_ids")), tensors.ids(&format!("{p}.greedy")));
         let (top_ids, top) = (tensors.ids(&format!("{p}.top_ids")), tensors.f32(&format!("{p}.top_logits")));
         let margins = tensors.f32(&format!("{p}.greedy_margin"));
         let last = tensors.f32(&format!("{p}.last_prompt_logits"));
-        let positions = top.len() / 16;
-        let full: Vec<u32> = ids.iter().chain(&greedy).copied().take(positions).collect();
-        let mut model = load(entry, weights, variant, full.len(), 1);
-        let logits = prompt(model.as_mut(), &full, variant.chunk);
-        for (position, row) in logits.chunks_exact(vocab).enumerate() {
+        let full: Vec<u32> = ids.iter().chain(&greedy).copied().take(top.len() / 16).collect();
+        let rows = variant.chunk.unwrap_or(full.len()).min(full.len());
+        let mut model = load_for_rows(entry, weights, variant, full.len(), 1, rows);
+        each_position(model.as_mut(), &full, variant.chunk, |position, row| {
             let (of, want) = (&top_ids[position * 16..][..16], &top[position * 16..][..16]);
             let found: Vec<f32> = of.iter().map(|&id| row[id as usize]).collect();
             let error = relative_error(&found, want);
             worst = worst.max(error);
             all.push(error);
-        }
-        let at_last = relative_error(&logits[(ids.len() - 1) * vocab..][..vocab], &last);
-        worst = worst.max(at_last);
-        for (step, (&token, &margin)) in greedy.iter().zip(&margins).enumerate() {
-            let row = &logits[(ids.len() - 1 + step) * vocab..][..vocab];
+            if position == ids.len() - 1 {
+                worst = worst.max(relative_error(row, &last));
+            }
+            let Some(step) = (position + 1).checked_sub(ids.len()).filter(|&step| step < greedy.len()) else { return };
             steps += 1;
-            if margin > 0.02 {
+            if margins[step] > 0.02 {
                 compared += 1;
-                if argmax(row) as u32 != token {
-                    return Err(format!("prompt {p}, step {step}: token {}, reference {token}", argmax(row)).into());
+                let token = argmax(row) as u32;
+                if token != greedy[step] {
+                    wrong.get_or_insert(format!("prompt {p}, step {step}: token {token}, reference {}", greedy[step]));
                 }
             }
-        }
+        });
     }
     let (what, value, bound) = match variant.kv {
         KvDtypeName::F32 => ("largest", worst, 1e-4),
-        // This case states no bf16 error of the reference. Keys and values are each off by at most 2^-9, and the median of
+        // These cases state no bf16 error of the reference. Keys and values are each off by at most 2^-9, and the median of
         // what that does to the logits must stay below the sum of the two.
         KvDtypeName::Bf16 => ("median", median(&all), 2.0 * 2.0_f64.powi(-9)),
     };
     println!(
-        "smollm2-135m-instruct-q4_1/{variant}: {what} relative error {value:.2e}, {:.1}% of the bound {bound:.0e}; \
-         {prompts} prompts, greedy equal in {compared} of {steps} steps with a margin over 0.02",
-        100.0 * value / bound
+        "{}/{variant}: {what} relative error {value:.2e}, {:.1}% of the bound {bound:.1e}; {} positions of {prompts} prompts, \
+         greedy equal in {compared} of {steps} steps with a margin over 0.02",
+        real.case,
+        100.0 * value / bound,
+        all.len()
     );
+    if let Some(wrong) = wrong {
+        return Err(wrong.into());
+    }
     if value <= bound { Ok(()) } else { Err(format!("{what} relative error {value:e} is over {bound:e}").into()) }
 }

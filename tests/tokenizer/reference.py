@@ -3,10 +3,10 @@
 
 Needs the Python packages llama-cpp-python and gguf. Real vocabularies are given as NAME=PATH; what is not given keeps its row.
 
-Each row of llama_cpp.txt is a case, the number of its ids, and six hexadecimal digits for every line of the corpus: the low 24
-bits of FNV-1a over the ids, four bytes each. The ids are those of llama_tokenize with add_special and parse_special. Rows that end
-in /pieces have the number of tokens, and six digits for every 256 of them: over the bytes of llama_token_to_piece with special,
-and after each their number, four bytes.
+Each row of llama_cpp.txt is a case (or several that are equal, with commas), the number of its ids, and six hexadecimal digits for
+every line of the corpus: the low 24 bits of FNV-1a over the ids, four bytes each. The ids are those of llama_tokenize with
+add_special and parse_special. Rows that end in /pieces have the number of tokens, and six digits for every 256 of them: over the
+bytes of llama_token_to_piece with special, and after each their number, four bytes.
 """
 
 import argparse
@@ -178,11 +178,11 @@ def rows_of(case, path, show):
         total += len(ids)
         if number in show:
             print(f"{case}, line {number}: {text[:200]!r}\n  {ids[:200]}", file=sys.stderr)
-    rows = {case: f"{case} {total} {''.join(hashes)}\n"}
+    rows = {case: f"{total} {''.join(hashes)}\n"}
     if "/" not in case or case == "bpe/gpt-2":
         pieces = [piece(llama, id) for id in range(llama.n_vocab())]
         blocks = [b"".join(p + word(len(p)) for p in pieces[i : i + 256]) for i in range(0, len(pieces), 256)]
-        rows[f"{case}/pieces"] = f"{case}/pieces {len(pieces)} {''.join(map(fnv, blocks))}\n"
+        rows[f"{case}/pieces"] = f"{len(pieces)} {''.join(map(fnv, blocks))}\n"
     return rows
 
 
@@ -197,7 +197,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("real", nargs="*", metavar="NAME=PATH", help="a real vocabulary")
     parser.add_argument("--vocabularies", action="store_true", help="write bpe.gguf and sentencepiece.gguf anew")
-    parser.add_argument("--only", default="", help="cases that begin with this")
+    parser.add_argument("--only", default="", help="only cases that begin with this")
     parser.add_argument("--show", type=int, nargs="*", default=[], help="lines of the corpus whose ids are printed")
     options = parser.parse_args()
     # A name keeps the callback alive.
@@ -214,12 +214,18 @@ def main():
     } | {f"bpe/{name}": {"tokenizer.ggml.pre": name} for name in pre_names()}
     real = dict(name.split("=", 1) for name in options.real)
     golden = HERE / "llama_cpp.txt"
-    rows = {line.split(" ")[0]: line for line in golden.read_text().splitlines(True)} if golden.exists() else {}
+    rows = {}
+    for line in golden.read_text().splitlines(True) if golden.exists() else []:
+        cases, row = line.split(" ", 1)
+        rows |= dict.fromkeys(cases.split(","), row)
     for case in [*real, *small]:
         if case.startswith(options.only):
             path = real.get(case) or variant(HERE / f"{case.split('/')[0]}.gguf", small[case])
             rows |= rows_of(case, path, options.show)
-    golden.write_text("".join(rows[case] for case in sorted(rows)))
+    equal = {}
+    for case in sorted(rows):
+        equal.setdefault(rows[case], []).append(case)
+    golden.write_text("".join(f"{','.join(cases)} {row}" for row, cases in equal.items()))
 
 
 if __name__ == "__main__":

@@ -284,7 +284,10 @@ fn part(kind: &OpKind) -> Part {
         OpKind::ActMul { .. } => Part::Ffn,
         OpKind::RopeAngles { rotary_dim, .. } => Part::Rotation(*rotary_dim),
         OpKind::Embedding { .. } | OpKind::Scale { .. } | OpKind::GatherLogitRows { .. } => Part::Model,
-        OpKind::RmsNorm { weight, .. } | OpKind::RmsNormAdd { weight, .. } | OpKind::Linear { weight, .. } | OpKind::AddBias { weight, .. } => match weight {
+        OpKind::RmsNorm { weight, .. }
+        | OpKind::RmsNormAdd { weight, .. }
+        | OpKind::Linear { weight, .. }
+        | OpKind::AddBias { weight, .. } => match weight {
             Role::PostAttentionLayernorm
             | Role::PreFeedforwardLayernorm
             | Role::PostFeedforwardLayernorm

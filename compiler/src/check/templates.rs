@@ -44,7 +44,7 @@ const OPS: [(&str, &[(&str, Param)]); 15] = [
     ("rope", &[("dim", Number), ("head_dim", Number), ("rotary_dim", Number), ("layout", LAYOUT)]),
     ("kv_append", &[("num_key_value_heads", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE)]),
     ("attention", ATTENTION),
-    ("sliding_attention", ATTENTION),
+    ("sliding_attention", SLIDING_ATTENTION),
     ("silu_mul", &[("dim", Number)]),
     ("gelu_tanh_mul", &[("dim", Number)]),
     ("gather_logit_rows", &[("dim", Number)]),
@@ -52,6 +52,9 @@ const OPS: [(&str, &[(&str, Param)]); 15] = [
 
 const ATTENTION: &[(&str, Param)] =
     &[("num_key_value_heads", Number), ("group", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE)];
+
+const SLIDING_ATTENTION: &[(&str, Param)] =
+    &[("num_key_value_heads", Number), ("group", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE), ("window", Number)];
 
 const CLASSES: [&str; 3] = ["products", "exponentials", "elementwise"];
 const ACCUMULATORS: [&str; 3] = ["f32", "f64", "i32"];

@@ -89,7 +89,7 @@ fn constants_used(program: &Program<'_>) -> Vec<proc_macro2::Ident> {
         match &op.kind {
             OpKind::Attention { scale, window, .. } => {
                 names.insert(scale.clone());
-                names.extend(window.clone());
+                names.extend(window.as_ref().map(|(_, name)| name.clone()));
             }
             OpKind::Scale { .. } => {
                 names.insert("EMBEDDING_SCALE".to_owned());
@@ -268,7 +268,7 @@ fn call(program: &Program<'_>, op: &Op, weights: &TokenStream) -> TokenStream {
             (quote!(kv.#function(cpu, &s.#k, &s.#v, batch);), format!("2 x [{kv_heads}, {head_dim}] per token"))
         }
         OpKind::Attention { heads, head_dim, scale, window, .. } => {
-            let window = window.as_ref().map(|w| ident(w)).map(|w| quote!(#w,));
+            let window = window.as_ref().map(|(_, name)| ident(name)).map(|name| quote!(#name,));
             let (q, to, scale, heads_lit) = (read(0), write(0), ident(scale), int(*heads));
             (
                 quote!(#function::<#(#tuned,)* #heads_lit, _, _, _, _>(cpu, &s.#q, kv, #scale, #window batch, &mut s.#to);),

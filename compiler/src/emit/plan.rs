@@ -203,7 +203,7 @@ fn default_dtype(model: &Model) -> &'static str {
 }
 
 fn row(op: &str, kernel: &str, times: &str, bytes: &str, flops: &str, buffers: &str) -> String {
-    format!("{op:<24} {kernel:<34} {times:>5} {bytes:>10} {flops:>9}   {buffers}")
+    format!("{op:<26} {kernel:<42} {times:>5} {bytes:>10} {flops:>9}   {buffers}")
 }
 
 fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: &mut String) {
@@ -247,9 +247,10 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
 fn label(op: &Op, name: &str) -> String {
     match &op.kind {
         OpKind::Linear { weight, .. } => weight.field().to_owned(),
-        OpKind::RmsNorm { weight, .. } | OpKind::RmsNormAdd { weight, .. } | OpKind::HeadNorm { weight, .. } | OpKind::AddBias { weight, .. } => {
-            weight.field().to_owned()
-        }
+        OpKind::RmsNorm { weight, .. }
+        | OpKind::RmsNormAdd { weight, .. }
+        | OpKind::HeadNorm { weight, .. }
+        | OpKind::AddBias { weight, .. } => weight.field().to_owned(),
         _ => name.to_owned(),
     }
 }
@@ -276,6 +277,7 @@ fn short(param: &str) -> &str {
         "num_key_value_heads" => "kv",
         "group" => "g",
         "rotary_dim" => "r",
+        "window" => "w",
         "out" => "o",
         "in" => "i",
         "vocab" => "v",

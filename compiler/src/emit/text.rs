@@ -63,6 +63,8 @@ fn whole_markers(formatted: &str) -> Vec<String> {
             let argument = rest.next().unwrap_or_default().trim();
             let end = rest.next().unwrap_or_default().trim();
             lines.push(format!("{line}{argument}{end}"));
+        } else if line.trim_start().starts_with("const ") && line.contains("Spec::new(") && !line.ends_with(';') {
+            lines.push(one_line(line, &mut rest));
         } else if line.ends_with("::<") {
             let mut arguments: Vec<&str> = Vec::new();
             let mut call = String::new();
@@ -81,6 +83,25 @@ fn whole_markers(formatted: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A constant that names a tensor, up to its semicolon, on one line: a table of tensors is read by column.
+fn one_line<'t>(first: &str, rest: &mut impl Iterator<Item = &'t str>) -> String {
+    let mut text = first.to_owned();
+    for line in rest {
+        let part = line.trim();
+        if text.ends_with(',') && part.starts_with([')', '}']) {
+            text.pop();
+        }
+        if !text.ends_with('(') && !part.starts_with([')', '.']) {
+            text.push(' ');
+        }
+        text.push_str(part);
+        if part.ends_with(';') {
+            break;
+        }
+    }
+    text
 }
 
 fn argument(content: &str, marker: &str) -> Option<String> {
@@ -195,10 +216,28 @@ mod tests {
     fn a_call_with_many_generic_arguments_stays_one_line() {
         let file = rust(
             &["One."],
-            quote!(fn f() { some_function::<FIRST_ARGUMENT, 4, _, _, _>(with, several, long, arguments, that, fill, the, line, up); }),
+            quote!(
+                fn f() {
+                    some_function::<FIRST_ARGUMENT, 4, _, _, _>(with, several, long, arguments, that, fill, the, line, up);
+                }
+            ),
         );
         let call = "some_function::<FIRST_ARGUMENT, 4, _, _, _>(with, several, long, arguments, that, fill, the, line, up);";
         assert_eq!(file, format!("//! One.\n\nfn f() {{\n    {call}\n}}\n"));
+    }
+
+    #[test]
+    fn the_constant_of_a_tensor_is_one_line() {
+        let file = rust(
+            &["One."],
+            quote!(
+                const A: LinearSpec<576, 576> =
+                    LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT).rows(RowOrder::RopePairs { heads: 9, rotary_dim: 64 });
+            ),
+        );
+        let line =
+            r#"LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT).rows(RowOrder::RopePairs { heads: 9, rotary_dim: 64 });"#;
+        assert_eq!(file, format!("//! One.\n\nconst A: LinearSpec<576, 576> = {line}\n"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::program::{Group, Program, Schedule, Tensor, TensorShape};
 pub fn weights(program: &Program<'_>) -> String {
     let model = program.model;
     let space = blank();
-    let accept = model.checkpoint.accept.iter().map(|f| ident(variant(f.as_str())));
+    let accept = model.checkpoint.accept.iter().map(|f| ident(f.variant()));
     let specs = program.tensors.iter().filter(|t| !t.shared || t.role == Role::LmHead).map(|t| spec(program, t));
     let layers = program.groups.iter().map(layer_list);
     let pattern = pattern(program);
@@ -22,6 +22,11 @@ pub fn weights(program: &Program<'_>) -> String {
     let blocks = (0..model.kinds.len()).map(|kind| block(program, kind));
     let all = all(program);
     let header = format!("{}: the tensors of its checkpoint, and the weights as they are kept.", model.name);
+    let range = program.groups.iter().any(is_range).then(|| {
+        quote!(
+            use tenon_core::layers::layer_range;
+        )
+    });
     let (linear_types, spec_types) = imports(program);
     let order = if program.tensors.iter().any(|t| t.unpermute.is_some()) { quote!(RowOrder,) } else { quote!() };
     rust(
@@ -30,7 +35,7 @@ pub fn weights(program: &Program<'_>) -> String {
             use std::sync::Arc;
             #space
             use tenon_core::cpu::Cpu;
-            use tenon_core::layers::layer_range;
+            #range
             use tenon_core::linear::{#(#linear_types),*};
             use tenon_core::weights::{Checkpoint, #(#spec_types,)* LoadError, Loader, #order StorageFormat, TensorCheck};
             #space
@@ -50,19 +55,6 @@ pub fn weights(program: &Program<'_>) -> String {
             #all
         },
     )
-}
-
-/// `q4_1` -> `Q4_1`, `bf16` -> `Bf16`
-fn variant(format: &str) -> &'static str {
-    match format {
-        "f32" => "F32",
-        "f16" => "F16",
-        "bf16" => "Bf16",
-        "q4_0" => "Q4_0",
-        "q4_1" => "Q4_1",
-        "q8_0" => "Q8_0",
-        other => unreachable!("{other} is no storage format"),
-    }
 }
 
 fn imports(program: &Program<'_>) -> (Vec<proc_macro2::Ident>, Vec<proc_macro2::Ident>) {
@@ -118,11 +110,16 @@ fn types(shape: TensorShape) -> (proc_macro2::Ident, proc_macro2::Ident, TokenSt
     }
 }
 
+/// Whether the layers of a group follow one another.
+fn is_range(group: &Group) -> bool {
+    group.layers.windows(2).all(|pair| pair[1] == pair[0] + 1)
+}
+
 fn layer_list(group: &Group) -> TokenStream {
     let (name, count) = (constant(&format!("{}_layers", group.field)), int(group.layers.len()));
-    let (first, last) = (group.layers[0], group.layers[group.layers.len() - 1]);
+    let first = group.layers[0];
     let doc = format!(" Layers that are `{}`.", group.field);
-    if last + 1 - first == group.layers.len() {
+    if is_range(group) {
         let first = int(first);
         quote! {
             #[doc = #doc]

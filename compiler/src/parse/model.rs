@@ -18,8 +18,7 @@ const CHECKPOINT_FORMATS: Vocabulary<CheckpointFormat> = Vocabulary {
     not_yet_id: Id::UnknownValue,
 };
 
-const NORMS: Vocabulary<NormPlacement> =
-    Vocabulary {
+const NORMS: Vocabulary<NormPlacement> = Vocabulary {
     names: &[("pre", NormPlacement::Pre), ("sandwich", NormPlacement::Sandwich)],
     not_yet: &["post"],
     not_yet_id: Id::UnknownValue,
@@ -45,8 +44,7 @@ const STORAGE_FORMATS: Vocabulary<StorageFormat> = Vocabulary {
         names
     },
     not_yet: &[
-        "f64", "fp8_e4m3", "fp8_e5m2", "nvfp4", "mxfp4", "q5_0", "q5_1", "q8_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q8_k",
-        "iq4_nl", "iq4_xs", "tq1_0", "tq2_0",
+        "f64", "fp8_e4m3", "fp8_e5m2", "nvfp4", "mxfp4", "q8_1", "q2_k", "q3_k", "q8_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0",
     ],
     not_yet_id: Id::WeightFormatUnsupported,
 };
@@ -165,9 +163,9 @@ fn pull(mut table: Table<'_>) -> Option<PullSpec> {
             None
         }
         (None, Some(key)) => match (pip.flatten(), parts.flatten()) {
-            (Some(requirement), _) => file.and_then(|file| {
-                Some(PullSpec::Pip { parts: vec![(requirement, file.clone())], file, sha256: sha256? })
-            }),
+            (Some(requirement), _) => {
+                file.and_then(|file| Some(PullSpec::Pip { parts: vec![(requirement, file.clone())], file, sha256: sha256? }))
+            }
             (None, Some(parts)) if parts.value.is_empty() => {
                 let diagnostic = Diagnostic::new(Id::MissingKey, "`parts` of an entry of `[[checkpoint.pull]]` is empty");
                 table.report(diagnostic.label(&key, "name the parts in the order in which they are joined"));

@@ -23,7 +23,9 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "sha256" => "the list of files of the repository or the wheel, or `sha256sum` of a download",
         "num_hidden_layers" => "config.json: num_hidden_layers; GGUF: llama.block_count",
         "kind" => "the model's code: \"gqa\" for attention, \"gated_mlp\" for a feed-forward with a gate",
-        "norm" => "the model's code: \"pre\" where norms stand before attention and before the feed-forward, \"sandwich\" where also after",
+        "norm" => {
+            "the model's code: \"pre\" where norms stand before attention and before the feed-forward, \"sandwich\" where also after"
+        }
         "pattern" => "config.json: layer_types or hybrid_override_pattern; [\"block\"] when all layers are alike",
         "num_attention_heads" => "config.json: num_attention_heads; GGUF: llama.attention.head_count",
         "num_key_value_heads" => {

@@ -23,54 +23,18 @@ pub const ACCEPT: &[StorageFormat] = &[
 /// Layers that are `block`.
 pub const BLOCK_LAYERS: [usize; 36] = layer_range(0);
 
-const EMBED_TOKENS: EmbeddingSpec<151936, 4096> = EmbeddingSpec::new(
-    "model.embed_tokens.weight",
-    ACCEPT,
-);
-const INPUT_LAYERNORM: NormSpec<4096> = NormSpec::new(
-    "model.layers.{layer}.input_layernorm.weight",
-    ACCEPT,
-);
-const Q_PROJ: LinearSpec<4096, 4096> = LinearSpec::new(
-    "model.layers.{layer}.self_attn.q_proj.weight",
-    ACCEPT,
-);
-const K_PROJ: LinearSpec<1024, 4096> = LinearSpec::new(
-    "model.layers.{layer}.self_attn.k_proj.weight",
-    ACCEPT,
-);
-const V_PROJ: LinearSpec<1024, 4096> = LinearSpec::new(
-    "model.layers.{layer}.self_attn.v_proj.weight",
-    ACCEPT,
-);
-const Q_NORM: NormSpec<128> = NormSpec::new(
-    "model.layers.{layer}.self_attn.q_norm.weight",
-    ACCEPT,
-);
-const K_NORM: NormSpec<128> = NormSpec::new(
-    "model.layers.{layer}.self_attn.k_norm.weight",
-    ACCEPT,
-);
-const O_PROJ: LinearSpec<4096, 4096> = LinearSpec::new(
-    "model.layers.{layer}.self_attn.o_proj.weight",
-    ACCEPT,
-);
-const POST_ATTENTION_LAYERNORM: NormSpec<4096> = NormSpec::new(
-    "model.layers.{layer}.post_attention_layernorm.weight",
-    ACCEPT,
-);
-const GATE_PROJ: LinearSpec<12288, 4096> = LinearSpec::new(
-    "model.layers.{layer}.mlp.gate_proj.weight",
-    ACCEPT,
-);
-const UP_PROJ: LinearSpec<12288, 4096> = LinearSpec::new(
-    "model.layers.{layer}.mlp.up_proj.weight",
-    ACCEPT,
-);
-const DOWN_PROJ: LinearSpec<4096, 12288> = LinearSpec::new(
-    "model.layers.{layer}.mlp.down_proj.weight",
-    ACCEPT,
-);
+const EMBED_TOKENS: EmbeddingSpec<151936, 4096> = EmbeddingSpec::new("model.embed_tokens.weight", ACCEPT);
+const INPUT_LAYERNORM: NormSpec<4096> = NormSpec::new("model.layers.{layer}.input_layernorm.weight", ACCEPT);
+const Q_PROJ: LinearSpec<4096, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.q_proj.weight", ACCEPT);
+const K_PROJ: LinearSpec<1024, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.k_proj.weight", ACCEPT);
+const V_PROJ: LinearSpec<1024, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.v_proj.weight", ACCEPT);
+const Q_NORM: NormSpec<128> = NormSpec::new("model.layers.{layer}.self_attn.q_norm.weight", ACCEPT);
+const K_NORM: NormSpec<128> = NormSpec::new("model.layers.{layer}.self_attn.k_norm.weight", ACCEPT);
+const O_PROJ: LinearSpec<4096, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.o_proj.weight", ACCEPT);
+const POST_ATTENTION_LAYERNORM: NormSpec<4096> = NormSpec::new("model.layers.{layer}.post_attention_layernorm.weight", ACCEPT);
+const GATE_PROJ: LinearSpec<12288, 4096> = LinearSpec::new("model.layers.{layer}.mlp.gate_proj.weight", ACCEPT);
+const UP_PROJ: LinearSpec<12288, 4096> = LinearSpec::new("model.layers.{layer}.mlp.up_proj.weight", ACCEPT);
+const DOWN_PROJ: LinearSpec<4096, 12288> = LinearSpec::new("model.layers.{layer}.mlp.down_proj.weight", ACCEPT);
 const NORM: NormSpec<4096> = NormSpec::new("model.norm.weight", ACCEPT);
 const LM_HEAD: LinearSpec<151936, 4096> = LinearSpec::new("lm_head.weight", ACCEPT);
 

@@ -26,48 +26,16 @@ pub const ACCEPT: &[StorageFormat] = &[
 /// Layers that are `block`.
 pub const BLOCK_LAYERS: [usize; 30] = layer_range(0);
 
-const EMBED_TOKENS: EmbeddingSpec<49152, 576> = EmbeddingSpec::new(
-    "token_embd.weight",
-    ACCEPT,
-);
-const INPUT_LAYERNORM: NormSpec<576> = NormSpec::new(
-    "blk.{layer}.attn_norm.weight",
-    ACCEPT,
-);
-const Q_PROJ: LinearSpec<576, 576> = LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT)
-    .rows(RowOrder::RopePairs {
-        heads: 9,
-        rotary_dim: 64,
-    });
-const K_PROJ: LinearSpec<192, 576> = LinearSpec::new("blk.{layer}.attn_k.weight", ACCEPT)
-    .rows(RowOrder::RopePairs {
-        heads: 3,
-        rotary_dim: 64,
-    });
-const V_PROJ: LinearSpec<192, 576> = LinearSpec::new(
-    "blk.{layer}.attn_v.weight",
-    ACCEPT,
-);
-const O_PROJ: LinearSpec<576, 576> = LinearSpec::new(
-    "blk.{layer}.attn_output.weight",
-    ACCEPT,
-);
-const POST_ATTENTION_LAYERNORM: NormSpec<576> = NormSpec::new(
-    "blk.{layer}.ffn_norm.weight",
-    ACCEPT,
-);
-const GATE_PROJ: LinearSpec<1536, 576> = LinearSpec::new(
-    "blk.{layer}.ffn_gate.weight",
-    ACCEPT,
-);
-const UP_PROJ: LinearSpec<1536, 576> = LinearSpec::new(
-    "blk.{layer}.ffn_up.weight",
-    ACCEPT,
-);
-const DOWN_PROJ: LinearSpec<576, 1536> = LinearSpec::new(
-    "blk.{layer}.ffn_down.weight",
-    ACCEPT,
-);
+const EMBED_TOKENS: EmbeddingSpec<49152, 576> = EmbeddingSpec::new("token_embd.weight", ACCEPT);
+const INPUT_LAYERNORM: NormSpec<576> = NormSpec::new("blk.{layer}.attn_norm.weight", ACCEPT);
+const Q_PROJ: LinearSpec<576, 576> = LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT).rows(RowOrder::RopePairs { heads: 9, rotary_dim: 64 });
+const K_PROJ: LinearSpec<192, 576> = LinearSpec::new("blk.{layer}.attn_k.weight", ACCEPT).rows(RowOrder::RopePairs { heads: 3, rotary_dim: 64 });
+const V_PROJ: LinearSpec<192, 576> = LinearSpec::new("blk.{layer}.attn_v.weight", ACCEPT);
+const O_PROJ: LinearSpec<576, 576> = LinearSpec::new("blk.{layer}.attn_output.weight", ACCEPT);
+const POST_ATTENTION_LAYERNORM: NormSpec<576> = NormSpec::new("blk.{layer}.ffn_norm.weight", ACCEPT);
+const GATE_PROJ: LinearSpec<1536, 576> = LinearSpec::new("blk.{layer}.ffn_gate.weight", ACCEPT);
+const UP_PROJ: LinearSpec<1536, 576> = LinearSpec::new("blk.{layer}.ffn_up.weight", ACCEPT);
+const DOWN_PROJ: LinearSpec<576, 1536> = LinearSpec::new("blk.{layer}.ffn_down.weight", ACCEPT);
 const NORM: NormSpec<576> = NormSpec::new("output_norm.weight", ACCEPT);
 const LM_HEAD: LinearSpec<49152, 576> = LinearSpec::new("token_embd.weight", ACCEPT);
 

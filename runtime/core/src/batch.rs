@@ -239,12 +239,7 @@ impl Batch {
         let table = self.pages.len();
         self.pages.extend_from_slice(pages);
         self.slots.extend(state_slot);
-        self.sequences.push(SequenceSpan {
-            tokens: first..tokens,
-            start,
-            pages: table..self.pages.len(),
-            state_slot,
-        });
+        self.sequences.push(SequenceSpan { tokens: first..tokens, start, pages: table..self.pages.len(), state_slot });
         match want {
             WantLogits::None => {}
             WantLogits::Last => self.logit_rows.push(tokens - 1),

@@ -28,6 +28,8 @@ pub enum Command {
     Chat(ChatArgs),
     /// Serve a model over HTTP, with the routes of OpenAI's API
     Serve(ServeArgs),
+    /// Measure prompt and decode speed on this machine, beside what it can read from memory
+    Bench(BenchArgs),
     /// Write the logits of given token ids, to compare with any reference
     Logits(LogitsArgs),
 }
@@ -152,6 +154,39 @@ pub struct ServeArgs {
     pub load: LoadArgs,
     #[command(flatten)]
     pub context: ContextArgs,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The model, as `list` names it
+    pub name: String,
+    /// Lengths of prompts
+    #[arg(long, value_name = "TOKENS", value_delimiter = ',', default_value = "16,128,401", value_parser = count)]
+    pub prompts: Vec<usize>,
+    /// Sequences at a time
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,4", value_parser = count)]
+    pub concurrency: Vec<usize>,
+    /// Tokens of each answer
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = count)]
+    pub decode: usize,
+    /// Runs of each load, of which the fastest counts
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = count)]
+    pub runs: usize,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// A number of at least 1.
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1".to_owned()),
+        Ok(count) => Ok(count),
+        Err(e) => Err(format!("{e}")),
+    }
 }
 
 /// Arguments of `logits`.

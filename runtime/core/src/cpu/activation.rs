@@ -18,7 +18,9 @@ pub fn silu_mul<const D: usize>(cpu: &Cpu, gate: &mut Rows<f32, D>, up: &Rows<f3
     let unit = cpu.row_unit(gate.rows(), 4 * gate.as_slice().len());
     let up = up.as_slice();
     let act = Act::Silu;
-    cpu.over(&mut Grid::of_rows(gate.as_mut_slice(), D, unit), |cell| cpu.lanes().enter(ActMul { act, gate: cell, up, width: D }));
+    cpu.over(&mut Grid::of_rows(gate.as_mut_slice(), D, unit), |cell| {
+        cpu.lanes().enter(ActMul { act, gate: cell, up, width: D })
+    });
 }
 
 /// `gate = gelu(gate) * up`, with the tanh form of gelu, `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`; both `[rows, D]`.
@@ -30,7 +32,9 @@ pub fn gelu_tanh_mul<const D: usize>(cpu: &Cpu, gate: &mut Rows<f32, D>, up: &Ro
     let unit = cpu.row_unit(gate.rows(), 6 * gate.as_slice().len());
     let up = up.as_slice();
     let act = Act::GeluTanh;
-    cpu.over(&mut Grid::of_rows(gate.as_mut_slice(), D, unit), |cell| cpu.lanes().enter(ActMul { act, gate: cell, up, width: D }));
+    cpu.over(&mut Grid::of_rows(gate.as_mut_slice(), D, unit), |cell| {
+        cpu.lanes().enter(ActMul { act, gate: cell, up, width: D })
+    });
 }
 
 /// `x *= factor`, in place.
@@ -94,7 +98,7 @@ fn silu<S: Simd>(s: S, x: S::F) -> S::F {
 fn gelu_tanh<S: Simd>(s: S, x: S::F) -> S::F {
     let cubic = s.mul(s.splat(0.044_715), s.mul(x, s.mul(x, x)));
     // 2 sqrt(2 / pi)
-    let z = s.mul(s.splat(1.595_769_1), s.add(x, cubic));
+    let z = s.mul(s.splat(1.595_769_2), s.add(x, cubic));
     s.mul(x, sigmoid(s, z))
 }
 

@@ -17,6 +17,8 @@ pub(super) const MAX_ROWS: usize = 4;
 pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>) {
     match p.rows() {
         1 => tiles::<S, B, 1, 4>(s, p),
+        // With the scales of groups, 8 sums are too many for the registers: some would go to memory and back at every input.
+        2 if B::GROUP < B::LEN => tiles::<S, B, 2, 2>(s, p),
         2 => tiles::<S, B, 2, 4>(s, p),
         3 => tiles::<S, B, 3, 2>(s, p),
         4 => tiles::<S, B, 4, 2>(s, p),
@@ -107,7 +109,7 @@ fn dot<S: Simd, B: Block, const R: usize, const T: usize>(s: S, w: [&[B]; T], x:
 
 /// Asks for what stands at a group of block `b` of the tile `ahead` tiles further on. A tile is too short for the processor's own
 /// prefetching, which has to find each one anew; without this, weights from memory take twice the time. Into the second-level
-/// cache, because two groups of tiles can be more than the first.
+/// cache, because the tiles that are computed together and the next ones can be more than the first.
 #[inline(always)]
 fn prefetch<S: Simd, B: Block>(s: S, tile: &[B], b: usize, group: usize, ahead: usize) {
     const LINE: usize = 64;

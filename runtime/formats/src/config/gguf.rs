@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::{CanonicalConfig, ConfigError, ConfigValue, Origin, conflict, defaults};
 use crate::gguf::{Array, Gguf, Value};
+use crate::json::MAX_VALUES;
 
 const ARCHITECTURE: &str = "general.architecture";
 /// Ids, texts and merges of the tokenizer: read from [`Gguf::metadata`], where they are typed and not copied.
@@ -44,8 +45,13 @@ impl CanonicalConfig {
     pub fn from_gguf(gguf: &Gguf) -> Result<Self, ConfigError> {
         let architecture = gguf.architecture().ok_or(ConfigError::NoModelType { key: ARCHITECTURE })?;
         let mut config = Self { keys: BTreeMap::new() };
+        let mut left = MAX_VALUES;
         for (path, value) in &gguf.metadata {
             let Some(key) = canonical_name(path, architecture) else { continue };
+            if let Value::Array(array) = value {
+                let count = values(array);
+                left = left.checked_sub(count).ok_or_else(|| ConfigError::TooManyValues { path: path.clone(), count })?;
+            }
             let value = stated(path, value);
             match config.keys.get(key) {
                 Some(other) if other.value != value.value => return Err(conflict(other, &value)),
@@ -111,6 +117,14 @@ fn canonical_name<'a>(path: &'a str, architecture: &str) -> Option<&'a str> {
     let own = path.strip_prefix(architecture).and_then(|rest| rest.strip_prefix('.'));
     let renamed = own.and_then(|own| RENAMED.iter().find(|(from, _)| *from == own));
     Some(renamed.map_or(path, |(_, to)| *to))
+}
+
+/// Values in an array, of all levels.
+fn values(array: &Array) -> usize {
+    match array {
+        Array::Array(arrays) => arrays.len() + arrays.iter().map(values).sum::<usize>(),
+        other => other.len(),
+    }
 }
 
 fn stated(path: &str, value: &Value) -> ConfigValue {

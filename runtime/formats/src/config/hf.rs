@@ -138,14 +138,17 @@ impl Stated {
     /// Adds a value under its own path; a key with dots in its name may have taken that.
     fn add_whole(&mut self, value: ConfigValue) -> Result<(), ConfigError> {
         let Origin::Stated(path) = value.origin.clone() else { unreachable!("the file states it") };
-        match self.keys.get(&path) {
-            Some(other) if other.value != value.value => Err(conflict(other, &value)),
-            Some(_) => Ok(()),
-            None => {
-                self.keys.insert(path, value);
-                Ok(())
-            }
+        self.add_one(path, value)
+    }
+
+    /// Adds a value under a name that another one may have, if that is the same.
+    fn add_one(&mut self, name: String, value: ConfigValue) -> Result<(), ConfigError> {
+        match self.keys.get(&name) {
+            Some(other) if other.value != value.value => return Err(conflict(other, &value)),
+            Some(_) => {}
+            None => _ = self.keys.insert(name, value),
         }
+        Ok(())
     }
 
     /// One base for layers that see everything and one for layers that see a window (Gemma 3): the older, flat names for the
@@ -163,11 +166,8 @@ impl Stated {
                     "rope_type" if value == "default" => key.clone(),
                     _ => format!("{path}.{key}"),
                 };
-                let value = ConfigValue { value, origin: Origin::Stated(format!("{path}.{key}")) };
-                match self.keys.get(&name) {
-                    Some(other) if other.value != value.value => return Err(conflict(other, &value)),
-                    Some(_) => {}
-                    None => _ = self.keys.insert(name, value),
+                if !value.is_null() {
+                    self.add_one(name, ConfigValue { value, origin: Origin::Stated(format!("{path}.{key}")) })?;
                 }
             }
         }

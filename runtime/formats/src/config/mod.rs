@@ -10,7 +10,7 @@ use std::fmt::{self, Write};
 use serde_json::Value;
 
 use crate::expect::Expected;
-use crate::json::JsonError;
+use crate::json::{JsonError, MAX_VALUES};
 use crate::shown::shown;
 
 /// Where a value comes from.
@@ -62,6 +62,17 @@ pub enum ConfigError {
     NoModelType {
         /// `model_type` or `general.architecture`.
         key: &'static str,
+    },
+    /// Lists that no config has. A value takes many times the memory of its byte in a GGUF.
+    #[error(
+        "`{}` is a list of {count} values, and all lists outside of `tokenizer.` may have {MAX_VALUES} together",
+        shown(path)
+    )]
+    TooManyValues {
+        /// The path of the list that is too much.
+        path: String,
+        /// Its values.
+        count: usize,
     },
     /// Two spellings of one setting that disagree.
     #[error(

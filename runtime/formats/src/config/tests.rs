@@ -88,10 +88,19 @@ fn a_rotary_table_replaces_no_other_key() {
 }
 
 #[test]
-fn rotary_tables_per_layer_type_stay_whole() {
-    let config = llama(json!({"rope_parameters": {"sliding_attention": {"rope_theta": 1e4}}}));
-    let kept = shown(&config, "rope_parameters.sliding_attention");
-    assert_eq!(kept, "{\"rope_theta\":10000.0} (rope_parameters.sliding_attention)");
+fn rotary_tables_per_layer_type_get_the_older_flat_names() {
+    let config = llama(json!({"rope_parameters": {
+        "full_attention": {"rope_theta": 1e6, "rope_type": "default", "factor": null},
+        "sliding_attention": {"rope_theta": 1e4, "rope_type": "default", "factor": 8.0},
+        "chunked_attention": {"rope_theta": 1e5},
+    }}));
+    assert_eq!(shown(&config, "rope_theta"), "1000000.0 (rope_parameters.full_attention.rope_theta)");
+    assert_eq!(shown(&config, "rope_local_base_freq"), "10000.0 (rope_parameters.sliding_attention.rope_theta)");
+    let factor = "rope_parameters.sliding_attention.factor";
+    assert_eq!(shown(&config, factor), format!("8.0 ({factor})"));
+    assert_eq!(shown(&config, "rope_parameters.full_attention.factor"), "-");
+    let other = shown(&config, "rope_parameters.chunked_attention");
+    assert_eq!(other, "{\"rope_theta\":100000.0} (rope_parameters.chunked_attention)");
 }
 
 #[test]
@@ -265,4 +274,18 @@ fn values_in_messages_are_short() {
     let start = "\"".to_owned() + &"x".repeat(59);
     assert_eq!(error, format!("text_config is {start}..., and it must be an object"));
     assert_eq!(show(&json!([1, "\u{202e}"])), "[1,\"\\u{202e}\"]");
+}
+
+#[test]
+fn lists_that_no_config_has_are_refused() {
+    let read = |counts: &[usize]| {
+        let mut keys = vec![("general.architecture", GgufValue::String("llama".into()))];
+        for (key, &count) in ["llama.a", "llama.b"].iter().zip(counts) {
+            keys.push((key, GgufValue::Array(Array::Array(vec![Array::U8(vec![0; count - 1])]))));
+        }
+        CanonicalConfig::from_gguf(&Gguf::read(&write::gguf(&keys, &[])).unwrap())
+    };
+    assert!(read(&[65_536]).is_ok() && read(&[32_768, 32_768]).is_ok());
+    let expected = "`llama.b` is a list of 32769 values, and all lists outside of `tokenizer.` may have 65536 together";
+    assert_eq!(read(&[32_768, 32_769]).unwrap_err().to_string(), expected);
 }

@@ -117,7 +117,7 @@ pub fn check(case: &[u8]) -> Result<(), String> {
     layout(case, &gguf);
     written_again(case, &gguf);
     parts(&gguf);
-    let config = within(64, case, || CanonicalConfig::from_gguf(&gguf)).map_err(|e| message(&e))?;
+    let config = within(80, case, || CanonicalConfig::from_gguf(&gguf)).map_err(|e| message(&e))?;
     config::look_at(&config);
     Ok(())
 }

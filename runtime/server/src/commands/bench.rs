@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use tenon_core::cpu::{Cpu, Isa, physical_threads};
 use tenon_core::model::ModelEntry;
 use tenon_core::weights::Checkpoint;
-use tenon_engine::{Engine, EngineConfig, Event, EventKind, GREEDY, Request};
+use tenon_engine::{Engine, EngineConfig, Event, EventKind, Request, SamplingParams};
 
+use crate::Failure;
 use crate::cli::{BenchArgs, LoadArgs};
 use crate::home::Home;
 use crate::load::{self, PAGE_SIZE, Sizes};
-use crate::Failure;
 
 /// Tokens of a prompt per step.
 const CHUNK: usize = 256;
@@ -67,8 +67,9 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
             runs.push(best(&mut engine, prompt, concurrency, args, kv_bytes)?);
         }
     }
-    let file: u64 = checkpoint.tensors().map(|t| t.range.end - t.range.start).sum();
-    let facts = Facts { args, threads, bandwidth, start, weights: memory.per_token, file, peak: peak_memory().filter(|_| forgotten) };
+    let file: u64 = checkpoint.tensors().iter().map(|t| t.range.end - t.range.start).sum();
+    let facts =
+        Facts { args, threads, bandwidth, start, weights: memory.per_token, file, peak: peak_memory().filter(|_| forgotten) };
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&facts.json(&runs))?)?;
@@ -132,7 +133,7 @@ fn once(engine: &mut Engine, prompt: usize, concurrency: usize, decode: usize) -
     for _ in 0..concurrency {
         engine.submit(Request {
             prompt: (0..prompt).map(|_| token()).collect(),
-            sampling: GREEDY,
+            sampling: SamplingParams::GREEDY,
             max_tokens: Some(decode),
             end_ids: Arc::from([]),
             logprobs: None,
@@ -287,9 +288,13 @@ impl Facts<'_> {
         );
         if let Some(peak) = self.peak {
             let ratio = peak as f64 / self.file as f64;
-            text += &format!("peak memory {:.0} MB, {ratio:.2} x the file's {:.0} MB\n", mega(peak as f64), mega(self.file as f64));
+            text +=
+                &format!("peak memory {:.0} MB, {ratio:.2} x the file's {:.0} MB\n", mega(peak as f64), mega(self.file as f64));
         }
-        text += &format!("{:>7} {:>6} {:>14} {:>14} {:>12} {:>9}\n", "prompt", "seqs", "prompt tok/s", "decode tok/s", "decode GB/s", "of read");
+        text += &format!(
+            "{:>7} {:>6} {:>14} {:>14} {:>12} {:>9}\n",
+            "prompt", "seqs", "prompt tok/s", "decode tok/s", "decode GB/s", "of read"
+        );
         for run in runs {
             let bytes = self.decode_bytes(run);
             text += &format!(

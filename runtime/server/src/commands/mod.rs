@@ -1,6 +1,7 @@
 //! One module per command.
 
 mod answer;
+mod bench;
 mod chat;
 mod generate;
 mod list;
@@ -21,6 +22,7 @@ pub fn run(command: Command, models: &[&'static ModelEntry]) -> Result<(), Failu
         Command::Generate(args) => generate::run(&args, models),
         Command::Chat(args) => chat::run(&args, models),
         Command::Serve(args) => serve::run(&args, models),
+        Command::Bench(args) => bench::run(&args, models),
         Command::Logits(args) => logits::run(&args, models),
     }
 }

@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn one_line_says_where_the_server_is_and_what_it_holds() {
-        let memory = Memory { weights: 3 << 19, cache: 1 << 20, scratch: 1 << 19 };
+        let memory = Memory { weights: 3 << 19, cache: 1 << 20, scratch: 1 << 19, ..Memory::default() };
         let line = ready("m", "[::1]:80".parse().unwrap(), memory, 64, 2, 4);
         assert_eq!(
             line,

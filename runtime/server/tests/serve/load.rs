@@ -27,7 +27,10 @@ fn answers_are_the_same_alone_and_beside_others() {
     let server = TestServer::start(4, 64);
     let body = |i: usize| {
         let said = format!("~{}", "answer me ".repeat(1 + i % 7));
-        chat(&said, json!({"max_tokens": 1 + (i * 37) % 90, "stream": i % 2 == 0, "logprobs": true, "temperature": 1, "seed": i}))
+        chat(
+            &said,
+            json!({"max_tokens": 1 + (i * 37) % 90, "stream": i.is_multiple_of(2), "logprobs": true, "temperature": 1, "seed": i}),
+        )
     };
     let address = server.address;
     let ask = move |body: Value| {

@@ -96,7 +96,8 @@ fn bodies_that_are_not_json_are_refused() {
 #[test]
 fn a_body_over_the_limit_is_refused_with_both_numbers() {
     let server = TestServer::start(1, 0);
-    for size in [MAX_BODY + 1, 3 * MAX_BODY] {
+    // The larger one is more than sockets hold: it arrives whole although it is refused.
+    for size in [MAX_BODY + 1, 16 << 20] {
         let error = send(server.address, "POST", CHAT, &[JSON], &vec![b' '; size]).error(413);
         assert_eq!(error["code"], "request_too_large");
         assert_eq!(error["message"], format!("the body has {size} bytes, and the limit is {MAX_BODY}"));

@@ -1,7 +1,5 @@
 //! Added tokens: found in a text before anything else is.
 
-use super::TokenIds;
-
 /// Tokens whose text stands for them wherever it occurs.
 pub(super) struct AddedTokens {
     /// Sorted by text, for the search.
@@ -27,13 +25,11 @@ pub(super) enum Fragment<'t> {
 }
 
 impl AddedTokens {
-    /// `tokens` are ids that the vocabulary has, and whether whitespace behind them belongs to them.
-    pub(super) fn new(ids: &TokenIds, strips_right: impl Fn(&str, u32) -> Option<bool>) -> Self {
-        let added = |(text, &id): (&Box<str>, &u32)| {
-            Some(Added { text: text.clone(), id, strips_right: strips_right(text, id)? })
-        };
+    /// Each token has a text and an id, and whitespace behind it belongs to it or not.
+    pub(super) fn new<'v>(tokens: impl Iterator<Item = (&'v str, u32, bool)>) -> Self {
+        let added = |(text, id, strips_right): (&str, u32, bool)| Added { text: text.into(), id, strips_right };
         // An empty text would be everywhere.
-        let mut by_text: Vec<Added> = ids.iter().filter(|(text, _)| !text.is_empty()).filter_map(added).collect();
+        let mut by_text: Vec<Added> = tokens.filter(|(text, ..)| !text.is_empty()).map(added).collect();
         by_text.sort_unstable_by(|a, b| a.text.cmp(&b.text));
         let mut by_length: Vec<usize> = (0..by_text.len()).collect();
         by_length.sort_by_key(|&i| (std::cmp::Reverse(by_text[i].text.len()), by_text[i].id));

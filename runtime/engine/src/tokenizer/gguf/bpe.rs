@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use super::TokenIds;
 use super::merge::Symbols;
 use super::pre::Splitter;
 use super::vocabulary::{GgufVocabulary, metadata};
-use super::TokenIds;
 use crate::tokenizer::{TokenizerError, byte_level};
 
 /// Ids of a text between added tokens.
@@ -15,7 +15,7 @@ pub(super) struct BytePairs {
     /// A word that is a token as a whole is not merged from its bytes.
     whole_words: bool,
     /// `None` for a byte that no token stands for.
-    bytes: [Option<u32>; 256],
+    bytes: Box<[Option<u32>; 256]>,
     /// Rank and token of a pair; the lowest rank is merged first.
     merges: HashMap<(u32, u32), (Reverse<usize>, u32)>,
 }
@@ -42,7 +42,7 @@ impl BytePairs {
         }
         let mut buffer = [0; 4];
         let bytes = byte_level::ALPHABET.map(|c| ids.get(&*c.encode_utf8(&mut buffer)).copied());
-        Ok(Self { splitter, whole_words, bytes, merges })
+        Ok(Self { splitter, whole_words, bytes: Box::new(bytes), merges })
     }
 
     /// Appends the ids of `text`.

@@ -74,16 +74,15 @@ impl Tokenizer {
             }
         }
         let merges = match kind {
-            Kind::BytePairs(pre) => {
-                Merges::BytePairs(BytePairs::new(vocabulary, &ids, Splitter::new(pre), pre.whole_words)?)
-            }
+            Kind::BytePairs(pre) => Merges::BytePairs(BytePairs::new(vocabulary, &ids, Splitter::new(pre), pre.whole_words)?),
             Kind::ScoredPieces => Merges::ScoredPieces(ScoredPieces::new(vocabulary, &ids)?),
         };
         let pieces = pieces(vocabulary, kind)?;
-        let added = AddedTokens::new(&ids, |text, id| {
-            let is_added = roles::is_added(text, vocabulary.token_types[id as usize]);
-            is_added.then(|| roles::takes_whitespace(text, vocabulary.name.as_deref()))
-        });
+        let tokens = (0u32..).zip(vocabulary.tokens.iter().zip(&vocabulary.token_types));
+        let added = AddedTokens::new(tokens.filter(|(_, (text, ty))| roles::is_added(text, **ty)).map(|(id, (text, _))| {
+            let takes_whitespace = roles::takes_whitespace(text, vocabulary.name.as_deref());
+            (text.as_str(), id, takes_whitespace)
+        }));
         let text = |id: u32| vocabulary.tokens[id as usize].clone();
         let named = [
             ("bos_token", vocabulary.bos),

@@ -12,7 +12,7 @@ pub(in crate::tokenizer) const SPACE: &str = "\u{2581}";
 pub(super) struct ScoredPieces {
     scores: Vec<Score>,
     /// What stands for each byte that no piece covers.
-    bytes: [u32; 256],
+    bytes: Box<[u32; 256]>,
     /// Bytes of the longest token.
     longest: usize,
     /// A text, and what follows an added token, begins with a space that is not in it.
@@ -58,8 +58,8 @@ impl ScoredPieces {
         if let Some(id) = scores.iter().position(|score| score.is_nan()) {
             return Err(metadata(key, format!("the score of token {id} is NaN")));
         }
-        let mut bytes = [0; 256];
-        for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
+        let mut bytes = Box::new([0; 256]);
+        for (byte, id) in (0..=u8::MAX).zip(bytes.iter_mut()) {
             let token = ids.get(byte_name(byte).as_str()).or_else(|| ids.get(str::from_utf8(&[byte]).ok()?));
             *id = token.copied().or(vocabulary.unknown).ok_or_else(|| {
                 let what = format!("there is neither a token `{}` nor one for what is unknown", byte_name(byte));

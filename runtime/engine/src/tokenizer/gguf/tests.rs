@@ -81,7 +81,7 @@ fn a_bos_is_added_once_where_the_file_asks_for_it() {
     assert_eq!(tokenizer.encode_rendered("<s>hello").unwrap(), [256, 262]);
     let without = Tokenizer::from_gguf(&vocabulary()).unwrap();
     assert_eq!(without.encode_rendered("hello").unwrap(), [262]);
-    assert_eq!(without.encode_text("").unwrap(), []);
+    assert_eq!(without.encode_text("").unwrap(), [0; 0]);
     let llama = Tokenizer::from_gguf(&GgufVocabulary { pre: Some("llama-bpe".into()), ..vocabulary() }).unwrap();
     assert_eq!(llama.encode_text("hello").unwrap(), [256, 262]);
 }
@@ -233,15 +233,24 @@ fn refuses_what_does_not_fit_and_says_what() {
             "tokenizer.ggml.pre`: `jina-v2-de` is not a pre-tokenizer that this version knows (gpt-2, ",
         ),
         (GgufVocabulary { pre: None, ..vocabulary() }, "tokenizer.ggml.pre`: is missing: "),
-        (GgufVocabulary { token_types: vec![TokenType::Normal; 3], ..vocabulary() }, "tokenizer.ggml.token_type`: 3 types for 265 tokens"),
+        (
+            GgufVocabulary { token_types: vec![TokenType::Normal; 3], ..vocabulary() },
+            "tokenizer.ggml.token_type`: 3 types for 265 tokens",
+        ),
         (GgufVocabulary { eot: Some(70_000), ..vocabulary() }, "tokenizer.ggml.eot_token_id`: 70000 is outside the 265 tokens"),
         (
             GgufVocabulary { bos: None, add_bos: Some(true), ..vocabulary() },
             "tokenizer.ggml.add_bos_token`: is true, and the file does not say which token that is",
         ),
         (GgufVocabulary { bos: None, pre: Some("llama3".into()), ..vocabulary() }, "tokenizer.ggml.bos_token_id`: is missing, "),
-        (GgufVocabulary { merges: vec!["he".into()], ..vocabulary() }, "tokenizer.ggml.merges`: entry 0, `he`, is not two tokens"),
-        (GgufVocabulary { merges: vec!["x y".into()], ..vocabulary() }, "tokenizer.ggml.merges`: entry 0, `x y`, and `xy` is not a token"),
+        (
+            GgufVocabulary { merges: vec!["he".into()], ..vocabulary() },
+            "tokenizer.ggml.merges`: entry 0, `he`, is not two tokens",
+        ),
+        (
+            GgufVocabulary { merges: vec!["x y".into()], ..vocabulary() },
+            "tokenizer.ggml.merges`: entry 0, `x y`, and `xy` is not a token",
+        ),
         (
             {
                 let mut twice = vocabulary();
@@ -259,7 +268,10 @@ fn refuses_what_does_not_fit_and_says_what() {
             },
             "tokenizer.ggml.scores`: the score of token 7 is NaN",
         ),
-        (pieces(&[("<0x1>", TokenType::Byte, 0.0)]), "tokenizer.ggml.token_type`: token 259 is of type 6, a byte, and `<0x1>` is none"),
+        (
+            pieces(&[("<0x1>", TokenType::Byte, 0.0)]),
+            "tokenizer.ggml.token_type`: token 259 is of type 6, a byte, and `<0x1>` is none",
+        ),
     ];
     for (vocabulary, expected) in cases {
         let text = Tokenizer::from_gguf(&vocabulary).unwrap_err().to_string();

@@ -42,7 +42,9 @@ pub(super) struct Splitter(Vec<(Step, Option<Regex>)>);
 impl Splitter {
     pub(super) fn new(pre: &PreTokenizer) -> Self {
         let compile = |&step: &Step| match step {
-            Step::Isolate(regex) | Step::Words(regex, _) => (step, Some(Regex::new(regex).expect("the table's regexes are valid"))),
+            Step::Isolate(regex) | Step::Words(regex, _) => {
+                (step, Some(Regex::new(regex).expect("the table's regexes are valid")))
+            }
             Step::AfterThousands | Step::BeforeThousands => (step, None),
         };
         Self(pre.steps.iter().map(compile).collect())
