@@ -6,7 +6,7 @@ use quote::quote;
 use super::text::{blank, constant, edit_line, ident, int, rust, type_name};
 use crate::architecture::Role;
 use crate::lower;
-use crate::model::Model;
+use crate::model::{CheckpointFormat, Model};
 use crate::program::{Group, Program, Schedule, Tensor, TensorShape};
 
 /// The text of `weights.rs`.
@@ -37,7 +37,7 @@ pub fn weights(program: &Program<'_>) -> String {
             use tenon_core::cpu::Cpu;
             #range
             use tenon_core::linear::{#(#linear_types),*};
-            use tenon_core::weights::{Checkpoint, #(#spec_types,)* LoadError, Loader, #order StorageFormat, TensorCheck};
+            use tenon_core::weights::{Checkpoint, CheckpointKind, #(#spec_types,)* LoadError, Loader, #order StorageFormat, TensorCheck};
             #space
             use super::CONFIG;
             #space
@@ -246,6 +246,10 @@ fn all(program: &Program<'_>) -> TokenStream {
         let (name, kind) = (ident(&g.field), kind_type(program.model, g));
         quote!(+ self.#name.iter().map(#kind::bytes).sum::<usize>())
     });
+    let kind = ident(match program.model.checkpoint.format {
+        CheckpointFormat::Hf => "Hf",
+        CheckpointFormat::Gguf => "Gguf",
+    });
     quote! {
         #space
         /// All weights.
@@ -260,6 +264,7 @@ fn all(program: &Program<'_>) -> TokenStream {
         impl Weights {
             /// Compares the checkpoint with the spec, everything at once, then loads it.
             pub fn load(checkpoint: &Arc<Checkpoint>, cpu: &Cpu) -> Result<Self, LoadError> {
+                checkpoint.require(CheckpointKind::#kind)?;
                 let from = Loader::new(checkpoint, cpu, &TENSORS, &CONFIG)?;
                 Ok(Self {
                     #(#loads)*

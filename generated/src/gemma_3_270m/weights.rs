@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tenon_core::cpu::Cpu;
 use tenon_core::linear::{Embedding, Linear, Norm};
 use tenon_core::weights::{
-    Checkpoint, EmbeddingSpec, LinearSpec, NormSpec, LoadError, Loader, StorageFormat,
-    TensorCheck,
+    Checkpoint, CheckpointKind, EmbeddingSpec, LinearSpec, NormSpec, LoadError, Loader,
+    StorageFormat, TensorCheck,
 };
 
 use super::CONFIG;
@@ -242,6 +242,7 @@ pub struct Weights {
 impl Weights {
     /// Compares the checkpoint with the spec, everything at once, then loads it.
     pub fn load(checkpoint: &Arc<Checkpoint>, cpu: &Cpu) -> Result<Self, LoadError> {
+        checkpoint.require(CheckpointKind::Gguf)?;
         let from = Loader::new(checkpoint, cpu, &TENSORS, &CONFIG)?;
         Ok(Self {
             embed_tokens: from.embedding(&EMBED_TOKENS)?,

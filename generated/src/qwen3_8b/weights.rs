@@ -7,8 +7,8 @@ use tenon_core::cpu::Cpu;
 use tenon_core::layers::layer_range;
 use tenon_core::linear::{Embedding, Linear, Norm};
 use tenon_core::weights::{
-    Checkpoint, EmbeddingSpec, LinearSpec, NormSpec, LoadError, Loader, StorageFormat,
-    TensorCheck,
+    Checkpoint, CheckpointKind, EmbeddingSpec, LinearSpec, NormSpec, LoadError, Loader,
+    StorageFormat, TensorCheck,
 };
 
 use super::CONFIG;
@@ -112,6 +112,7 @@ pub struct Weights {
 impl Weights {
     /// Compares the checkpoint with the spec, everything at once, then loads it.
     pub fn load(checkpoint: &Arc<Checkpoint>, cpu: &Cpu) -> Result<Self, LoadError> {
+        checkpoint.require(CheckpointKind::Hf)?;
         let from = Loader::new(checkpoint, cpu, &TENSORS, &CONFIG)?;
         Ok(Self {
             embed_tokens: from.embedding(&EMBED_TOKENS)?,

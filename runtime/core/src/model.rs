@@ -163,7 +163,7 @@ impl LoadOptions {
     /// [`LoadError::Option`] when a number is zero, or a page is not a multiple of 16 tokens.
     pub fn limits(&self, vocab_size: usize, max_positions: usize, state_slots: usize) -> Result<BatchLimits, LoadError> {
         for (name, value) in [
-            ("threads", self.threads),
+            ("number of threads", self.threads),
             ("page size", self.page_size),
             ("number of pages", self.pages),
             ("number of tokens in a step", self.max_batch_tokens),
