@@ -29,6 +29,8 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
         match model {
             Some(mut model) if !own.has_errors() && sound_templates && !specs.broken_kernels.contains(&spec.folder) => {
                 ignored_tensors(&model, spec, &mut own);
+                same_names(spec, &mut own);
+                shared_dtype(spec, &mut own);
                 model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
                 if !own.has_errors() {
                     models.push(model);
@@ -189,6 +191,46 @@ fn pull(spec: &PullSpec) -> Pull {
             file: file.value.rsplit('/').next().unwrap_or_default().to_owned(),
             sha256: sha256.value.clone(),
         },
+    }
+}
+
+/// Names that would be one name in generated code.
+fn same_names(spec: &ModelSpec, diags: &mut Diagnostics) {
+    let blocks: Vec<&Spanned<String>> = spec.layers.blocks.iter().map(|(name, _)| name).collect();
+    let mixers: Vec<&Spanned<String>> = spec.mixers.iter().map(|(name, _)| name).collect();
+    let ffns: Vec<&Spanned<String>> = spec.ffns.iter().map(|(name, _)| name).collect();
+    for names in [blocks, mixers, ffns] {
+        for (i, name) in names.iter().enumerate() {
+            let same =
+                |other: &&&Spanned<String>| crate::lower::field_name(&other.value) == crate::lower::field_name(&name.value);
+            if let Some(first) = names[..i].iter().find(same) {
+                diags.push(
+                    Diagnostic::new(Id::DuplicateValue, "two names would be one in generated code")
+                        .label(&name.span, format!("becomes `{}`", crate::lower::field_name(&name.value)))
+                        .context(&first.span, "and so does this")
+                        .help("rename one of them"),
+                );
+            }
+        }
+    }
+}
+
+/// One dtype is chosen for the whole cache, so the mixers must share one.
+fn shared_dtype(spec: &ModelSpec, diags: &mut Diagnostics) {
+    use crate::spec::MixerSpec;
+    let Some(((_, MixerSpec::Gqa(first)), rest)) = spec.mixers.split_first() else { return };
+    let lists: Vec<_> = rest.iter().map(|(_, MixerSpec::Gqa(gqa))| &gqa.kv_cache_dtype).collect();
+    let in_all = |dtype: &Spanned<crate::spec::KvDtype>| lists.iter().all(|list| list.iter().any(|d| d.value == dtype.value));
+    if let Some(other) = lists.first()
+        && !first.kv_cache_dtype.iter().any(in_all)
+    {
+        diags.push(
+            Diagnostic::new(Id::KvDtypeUnsupported, "no cache dtype is legal for every mixer")
+                .label(&other.span, "nothing here is in all the other lists")
+                .context(&first.kv_cache_dtype.span, "one of the others")
+                .note("one dtype is chosen at load for all caches; `kv_cache_layers` fixes that of layers at the edges")
+                .help("let the lists share a dtype"),
+        );
     }
 }
 

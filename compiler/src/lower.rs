@@ -267,17 +267,75 @@ fn group(model: &Model) -> (Vec<Group>, Schedule) {
     (groups, Schedule::Pattern(pattern))
 }
 
-/// A block's name as a Rust field.
+/// A block's name as the field, the function and (in camel case) the type of generated code.
 pub fn field_name(name: &str) -> String {
-    let ident: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    if ident.starts_with(|c: char| c.is_ascii_digit()) || is_keyword(&ident) { format!("block_{ident}") } else { ident }
+    let ident = identifier(name);
+    if TAKEN.contains(&ident.as_str()) { format!("block_{ident}") } else { ident }
 }
 
-/// Words that cannot name a field or function of generated code, keywords and the names that it uses itself.
-fn is_keyword(ident: &str) -> bool {
-    const TAKEN: [&str; 4] = ["embed_tokens", "norm", "lm_head", "load"];
-    TAKEN.contains(&ident) || syn::parse_str::<syn::Ident>(ident).is_err()
+/// A name of a spec as a Rust identifier in snake case. What is no identifier alone, or none in camel case, gets a prefix.
+pub fn identifier(name: &str) -> String {
+    let ident: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    let starts_with_letter = ident.trim_start_matches('_').starts_with(|c: char| c.is_ascii_alphabetic());
+    let legal = starts_with_letter && syn::parse_str::<syn::Ident>(&ident).is_ok();
+    if legal { ident } else { format!("block_{ident}") }
 }
+
+/// Names that generated code has itself: fields of its weights, functions and (in camel case) types that it defines or imports.
+const TAKEN: [&str; 52] = [
+    "add_bias",
+    "arc",
+    "attention",
+    "batch",
+    "batch_limits",
+    "bf16",
+    "bias",
+    "box",
+    "caches",
+    "checkpoint",
+    "checkpoint_kind",
+    "cpu",
+    "d",
+    "each_layer",
+    "embed_tokens",
+    "embedding",
+    "f32",
+    "gather_logit_rows",
+    "gelu_tanh_mul",
+    "halves",
+    "head_norm",
+    "interleaved",
+    "kind",
+    "kv_dtype",
+    "kv_dtype_name",
+    "layer_range",
+    "linear",
+    "lm_head",
+    "load",
+    "load_error",
+    "load_options",
+    "loader",
+    "logits",
+    "memory",
+    "model",
+    "model_info",
+    "norm",
+    "on_cpu",
+    "paged_kv",
+    "per_layer",
+    "rms_norm",
+    "rms_norm_add",
+    "rope",
+    "rope_angles",
+    "rows",
+    "scale",
+    "scratch",
+    "silu_mul",
+    "sliding_attention",
+    "step_error",
+    "storage_format",
+    "weights",
+];
 
 /// The cache dtype of a layer: `kv_cache_layers` counts the layers that use its mixer.
 pub fn cache_dtype(model: &Model, layer: usize) -> CacheDtype {

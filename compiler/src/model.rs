@@ -325,14 +325,11 @@ pub struct Kernel {
 }
 
 impl Model {
-    /// The name as a Rust identifier.
+    /// The name as a Rust module.
     pub fn module(&self) -> String {
-        let mut ident: String =
+        let ident: String =
             self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-        if ident.starts_with(|c: char| c.is_ascii_digit()) {
-            ident.insert(0, '_');
-        }
-        ident
+        if syn::parse_str::<syn::Ident>(&ident).is_ok() { ident } else { format!("model_{ident}") }
     }
 
     /// The kernel that was selected for a requirement.

@@ -322,13 +322,13 @@ impl Op {
 /// several of its sort.
 pub fn constant_name(owner: &str, several: bool, key: &str) -> String {
     let key = key.to_ascii_uppercase();
-    if several { format!("{}_{key}", owner.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_")) } else { key }
+    if several { format!("{}_{key}", crate::lower::identifier(owner).to_ascii_uppercase()) } else { key }
 }
 
 /// The field of generated scratch that holds the angles of a rotation. Mixers with the same rotation share it.
 pub fn angles_field(ropes: &[(String, Rope)], rope: &Rope) -> String {
     let distinct = ropes.iter().enumerate().find(|(_, (_, r))| r == rope).expect("every rotation is listed");
-    if distinct.0 == 0 { "angles".to_owned() } else { format!("angles_{}", ropes[distinct.0].0) }
+    if distinct.0 == 0 { "angles".to_owned() } else { format!("angles_{}", crate::lower::identifier(&ropes[distinct.0].0)) }
 }
 
 impl Activation {

@@ -21,6 +21,29 @@ fn checked_in_files_are_what_the_specs_say() {
     assert!(list.is_empty(), "run `cargo build`, review `git diff generated/`, and commit:\n{}", list.join("\n"));
 }
 
+/// Blocks, mixers and models may be called anything: what Rust or the generated code uses itself is told apart.
+#[test]
+fn any_name_becomes_code_that_parses() {
+    let template = fs::read_to_string(root().join("tests/golden/gemma3-sliding/MODEL.toml")).unwrap();
+    let names =
+        ["1", "__", "_1", "a-b", "self", "fn", "attention", "rope", "linear", "weights", "norm", "kind", "scale", "\u{d6}"];
+    for name in names {
+        let spec = template.replace("[layers.local]", &format!("[layers.\"{name}\"]"));
+        let spec =
+            spec.replace("pattern = [\"local\", \"local\", \"full\", \"local\"]", &format!("pattern = [\"{name}\", \"full\"]"));
+        let spec = spec
+            .replace("[mixer.local", &format!("[mixer.\"{name}\""))
+            .replace("mixer = \"local\"", &format!("mixer = \"{name}\""));
+        assert!(!spec.contains("local"), "the golden spec changed its shape");
+        let read = driver::read(&root(), "model-specs", "kernel-templates").unwrap();
+        let mut sources = driver::only(&read, &[]);
+        sources.add("model-specs/gemma3-sliding/MODEL.toml", spec);
+        let models = tenon_compiler::models(&sources).unwrap_or_else(|d| panic!("{}", d.render(&sources, Format::Human, false)));
+        // Emission parses what it writes.
+        assert!(tenon_compiler::files(&models).len() >= 4, "{name}");
+    }
+}
+
 #[test]
 fn nothing_volatile_is_written() {
     let root = root();

@@ -136,17 +136,19 @@ fn mixers(model: &Model) -> TokenStream {
             });
         }
     }
+    let mut ffns: Vec<&str> = Vec::new();
     for kind in &model.kinds {
-        if let Some((name, Ffn::GatedMlp { intermediate_size, .. })) = &kind.ffn {
+        if let Some((name, Ffn::GatedMlp { intermediate_size, .. })) = &kind.ffn
+            && !ffns.contains(&name.as_str())
+        {
+            ffns.push(name);
             let size = constant(&lower::ffn_constant(model, name, "intermediate_size"));
             let value = int(*intermediate_size);
-            let item = quote! {
+            items.extend(quote! {
+                #space
                 /// Width between gate and down.
                 pub const #size: usize = #value;
-            };
-            if !items.to_string().contains(&size.to_string()) {
-                items.extend(quote!(#space #item));
-            }
+            });
         }
     }
     items

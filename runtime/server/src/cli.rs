@@ -165,7 +165,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "TOKENS", value_delimiter = ',', default_value = "16,128,401", value_parser = count)]
     pub prompts: Vec<usize>,
     /// Sequences at a time
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,4", value_parser = count)]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,4", value_parser = sequences)]
     pub concurrency: Vec<usize>,
     /// Tokens of each answer
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = count)]
@@ -178,6 +178,11 @@ pub struct BenchArgs {
     pub json: bool,
     #[command(flatten)]
     pub load: LoadArgs,
+}
+
+/// A number of sequences that a machine may hold.
+fn sequences(text: &str) -> Result<usize, String> {
+    count(text).and_then(|n| if n <= 1024 { Ok(n) } else { Err("must be at most 1024".to_owned()) })
 }
 
 /// A number of at least 1.

@@ -38,7 +38,7 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     let entry = load::entry(models, &args.name)?;
     let info = entry.info;
     let longest = args.prompts.iter().max().copied().unwrap_or(0);
-    if longest + args.decode > info.max_position_embeddings {
+    if longest.saturating_add(args.decode) > info.max_position_embeddings {
         return Err(format!(
             "a prompt of {longest} and {} decoded tokens do not fit into the context of {} ({})",
             args.decode, info.name, info.max_position_embeddings
