@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 use tenon_compiler::diagnostic::Format;
+use tenon_compiler::source::SourceMap;
 use tenon_compiler::{driver, emit, programs};
 
 fn main() {
@@ -13,7 +14,8 @@ fn main() {
     for watched in ["tests/golden", "kernel-templates"] {
         println!("cargo::rerun-if-changed={}", root.join(watched).display());
     }
-    let sources = driver::read(&root, "tests/golden", "kernel-templates").expect("specs and templates are readable");
+    let mut sources = driver::read(&root, "tests/golden", "kernel-templates").expect("specs and templates are readable");
+    swap_forms(&mut sources);
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
 
@@ -33,4 +35,25 @@ fn main() {
     let list =
         format!("{modules}\n/// Every golden model.\npub const MODELS: &[&tenon_core::model::ModelEntry] = &[\n{entries}];\n");
     fs::write(out.join("golden.rs"), list).expect("OUT_DIR is writable");
+}
+
+/// Adds a second model beside each one with latent attention: the same, with both forms the other way round.
+fn swap_forms(sources: &mut SourceMap) {
+    let mut swapped = Vec::new();
+    for (_, file) in sources.files() {
+        let Some(folder) = file.path.strip_suffix("/MODEL.toml") else { continue };
+        if !file.text.contains("kind = \"mla\"") {
+            continue;
+        }
+        let case = folder.rsplit('/').next().expect("a path has a last part");
+        let other = format!("{case}-swapped");
+        let text = file.text.replacen(&format!("name = \"{case}\""), &format!("name = \"{other}\""), 1);
+        let folder = format!("{}{other}", folder.strip_suffix(case).expect("it ends so"));
+        swapped.push((format!("{folder}/MODEL.toml"), text));
+        let forms = "[cpu.mla]\nprefill = \"absorbed\"\ndecode = \"expanded\"\n";
+        swapped.push((format!("{folder}/KERNEL.toml"), forms.to_owned()));
+    }
+    for (path, text) in swapped {
+        sources.add(path, text);
+    }
 }

@@ -1,26 +1,48 @@
 //! Conventions of each `model_type`: tensor names, row orders, and what its config implies without saying it.
 
-use crate::model::{Activation, CheckpointFormat, NormPlacement};
+mod deepseek;
+mod gemma;
+mod gpt_oss;
+mod llama;
+mod names;
+mod nemotron;
+mod qwen;
+
+pub use names::{Names, Naming, Role};
+
+use crate::model::{Activation, CheckpointFormat, ExpertLayout, GroupScore, NormPlacement, ScoringFunc};
 
 /// What a `model_type` fixes for every checkpoint of its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Architecture {
     /// `model_type` of config.json, `general.architecture` of a GGUF.
     pub model_type: &'static str,
+    /// Formats in which this version knows its checkpoints.
+    pub formats: &'static [CheckpointFormat],
+    /// Kinds of mixers and of feed-forwards that its layers have.
+    pub mixers: &'static [MixerKind],
+    /// Kinds of feed-forwards that its layers have.
+    pub ffns: &'static [FfnKind],
+    /// A layer is a mixer or a feed-forward, and not both (Nemotron-H).
+    pub single: bool,
     /// Norm weights count from 1.
     pub rms_norm_unit_offset: bool,
     /// Where norms stand.
     pub norm: NormPlacement,
     /// The expression of the factor on the embedding's rows.
     pub embedding_scale: &'static str,
-    /// The expression of the softmax scale.
+    /// The expression of the factor on what blocks add, where there is one.
+    pub residual_scale: Option<&'static str>,
+    /// The expression of the factor before the head, where there is one.
+    pub logit_scale: Option<&'static str>,
+    /// Which soft caps its config may state.
+    pub soft_caps: SoftCaps,
+    /// The expression of the softmax scale of grouped-query attention. That of latent attention is the same everywhere.
     pub softmax_scale: &'static str,
+    /// Attention rotates queries and keys.
+    pub rotates: bool,
     /// Some layers see a window only, and this key of the config states the base of their rotation.
     pub sliding_rope_theta: Option<&'static str>,
-    /// The activation of the feed-forward, where a GGUF does not state it.
-    pub hidden_act: Activation,
-    /// GGUF stores norm weights with the 1 added (llama.cpp's converter for Gemma).
-    pub gguf_adds_one: bool,
     /// Pairs of the rotation are neighbours, in the semantics of Hugging Face transformers.
     pub rope_interleaved: bool,
     /// RMS norm over each head of q and k.
@@ -29,12 +51,111 @@ pub struct Architecture {
     pub qkv_bias: Bias,
     /// A bias on o_proj.
     pub output_bias: Bias,
+    /// One learned score per head joins the softmax.
+    pub attention_sinks: bool,
+    /// q_proj makes a gate beside each query.
+    pub attn_output_gate: bool,
+    /// The activation of the feed-forward, where a GGUF does not state it.
+    pub hidden_act: Activation,
     /// Biases in the feed-forward: what config.json's `mlp_bias` says, or a fixed value of the class.
     pub mlp_bias: Bias,
+    /// What its experts are, where it has any.
+    pub moe: Option<Experts>,
+    /// GGUF stores norm weights with the 1 added (llama.cpp's converter for Gemma).
+    pub gguf_adds_one: bool,
     /// GGUF stores query and key rows so that rotary pairs are neighbours (llama.cpp's `permute`).
     pub gguf_permutes_rope: bool,
+    /// How tensors are called in Hugging Face's format.
+    pub names: Names,
+    /// How the experts of a layer are stored there.
+    pub experts: ExpertLayout,
+    /// The projections of a gated delta net are two tensors instead of four (Qwen3-Next).
+    pub fused_delta_net: bool,
+    /// Whether the config lists what each layer is.
+    pub layer_types: LayerTypes,
+    /// Whether the config says which layers have experts, as `mlp_layer_types`.
+    pub mlp_layer_types: bool,
     /// Keys of config.json that only repeat what other keys say, with the value they must have.
     pub implied: &'static [(&'static str, Implied)],
+}
+
+/// What the experts of a `model_type` are.
+#[derive(Clone, Copy, Debug)]
+pub struct Experts {
+    /// down(act(gate(x)) * up(x)) instead of down(act(up(x))).
+    pub gated: bool,
+    /// Biases on their projections.
+    pub bias: bool,
+    /// What logits become.
+    pub scoring_func: ScoringFunc,
+    /// A bias on the router's logits.
+    pub router_bias: bool,
+    /// A bias on the scores for the choice alone.
+    pub correction_bias: bool,
+    /// How a group is scored; `None` where there are no groups.
+    pub group_score: Option<GroupScore>,
+    /// Whether weights are normalised, where no config says it.
+    pub norm_topk_prob: Option<bool>,
+    /// The config may scale the weights.
+    pub scaled: bool,
+    /// Experts may work in a width of their own.
+    pub latent: bool,
+    /// The expert that sees every token.
+    pub shared: Shared,
+    /// The swiglu is clamped.
+    pub clamped: bool,
+}
+
+/// The expert that sees every token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// There is none.
+    Never,
+    /// The config says its width.
+    Plain,
+    /// So it does, and a projection gates it.
+    Gated,
+}
+
+/// The kind of a mixer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the specs")]
+pub enum MixerKind {
+    Gqa,
+    Mla,
+    Mamba2,
+    GatedDeltaNet,
+}
+
+/// The kind of a feed-forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the specs")]
+pub enum FfnKind {
+    GatedMlp,
+    Mlp,
+    Moe,
+}
+
+/// Which soft caps a config may state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoftCaps {
+    /// None.
+    None,
+    /// That of the logits; one on scores stands in the config and is not read (Gemma 3).
+    Logits,
+    /// That of the logits and that of scores (Gemma 2).
+    LogitsAndScores,
+}
+
+/// Whether a config lists what each layer is, as `layer_types`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerTypes {
+    /// It does not.
+    Unread,
+    /// It may, and the list says nothing that other keys do not.
+    IfGiven,
+    /// It does, or a rule of the class makes the list.
+    Given,
 }
 
 /// Where the presence of a bias is stated.
@@ -55,207 +176,144 @@ pub enum Implied {
     False,
     /// May be anything because of what other keys say.
     Ignored(&'static str),
-    /// A list of `full_attention` and `sliding_attention`, one per layer, where it is given.
-    LayerTypes,
 }
 
 /// Every architecture that this version compiles.
-pub const ARCHITECTURES: [Architecture; 4] = [
-    Architecture {
-        model_type: "llama",
-        rms_norm_unit_offset: false,
-        norm: NormPlacement::Pre,
-        embedding_scale: "1",
-        softmax_scale: "rsqrt(head_dim)",
-        sliding_rope_theta: None,
-        hidden_act: Activation::Silu,
-        gguf_adds_one: false,
-        rope_interleaved: false,
-        qk_norm: false,
-        qkv_bias: Bias::Config,
-        output_bias: Bias::Config,
-        mlp_bias: Bias::Config,
-        gguf_permutes_rope: true,
-        implied: &[],
-    },
-    Architecture {
-        model_type: "qwen3",
-        rms_norm_unit_offset: false,
-        norm: NormPlacement::Pre,
-        embedding_scale: "1",
-        softmax_scale: "rsqrt(head_dim)",
-        sliding_rope_theta: None,
-        hidden_act: Activation::Silu,
-        gguf_adds_one: false,
-        rope_interleaved: false,
-        qk_norm: true,
-        qkv_bias: Bias::Config,
-        output_bias: Bias::Config,
-        mlp_bias: Bias::Fixed(false),
-        gguf_permutes_rope: false,
-        implied: &[
-            ("use_sliding_window", Implied::False),
-            ("sliding_window", Implied::Absent),
-            ("layer_types", Implied::LayerTypes),
-            ("max_window_layers", Implied::Ignored("read only where use_sliding_window is true")),
-        ],
-    },
-    // What config.json calls the text part of Gemma 3, and what a GGUF calls all of it.
-    Architecture { model_type: "gemma3_text", ..GEMMA3 },
-    GEMMA3,
+pub const ARCHITECTURES: [Architecture; 20] = [
+    llama::LLAMA,
+    llama::MISTRAL,
+    qwen::QWEN2,
+    qwen::QWEN3,
+    qwen::QWEN3_MOE,
+    qwen::QWEN3_NEXT,
+    // What config.json calls the text part of a model that also sees, and what it calls all of it.
+    qwen::QWEN3_5,
+    Architecture { model_type: "qwen3_5_text", ..qwen::QWEN3_5 },
+    qwen::QWEN3_5_MOE,
+    Architecture { model_type: "qwen3_5_moe_text", ..qwen::QWEN3_5_MOE },
+    gemma::GEMMA2,
+    // A GGUF calls it so too.
+    gemma::GEMMA3,
+    Architecture { model_type: "gemma3_text", ..gemma::GEMMA3 },
+    deepseek::DEEPSEEK_V2,
+    deepseek::DEEPSEEK_V3,
+    deepseek::GLM4_MOE_LITE,
+    deepseek::MISTRAL4,
+    deepseek::MINICPM3,
+    nemotron::NEMOTRON_H,
+    gpt_oss::GPT_OSS,
 ];
-
-const GEMMA3: Architecture = Architecture {
-    model_type: "gemma3",
-    rms_norm_unit_offset: true,
-    norm: NormPlacement::Sandwich,
-    embedding_scale: "sqrt(hidden_size)",
-    softmax_scale: "rsqrt(query_pre_attn_scalar)",
-    sliding_rope_theta: Some("rope_local_base_freq"),
-    hidden_act: Activation::GeluTanh,
-    gguf_adds_one: true,
-    rope_interleaved: false,
-    qk_norm: true,
-    qkv_bias: Bias::Config,
-    output_bias: Bias::Config,
-    mlp_bias: Bias::Fixed(false),
-    gguf_permutes_rope: false,
-    implied: &[
-        ("layer_types", Implied::LayerTypes),
-        ("_sliding_window_pattern", Implied::Ignored("layer_types lists the layers one by one")),
-        ("sliding_window_pattern", Implied::Ignored("layer_types lists the layers one by one")),
-        ("attn_logit_softcapping", Implied::Absent),
-        ("final_logit_softcapping", Implied::Absent),
-        ("use_bidirectional_attention", Implied::False),
-    ],
-};
 
 /// The architecture of a `model_type`.
 pub fn find(model_type: &str) -> Option<&'static Architecture> {
     ARCHITECTURES.iter().find(|a| a.model_type == model_type)
 }
 
-/// What a tensor is for. Its name in a checkpoint follows from the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are those of Hugging Face transformers")]
-pub enum Role {
-    EmbedTokens,
-    InputLayernorm,
-    QProj,
-    KProj,
-    VProj,
-    OProj,
-    QBias,
-    KBias,
-    VBias,
-    OBias,
-    QNorm,
-    KNorm,
-    PostAttentionLayernorm,
-    PostAttentionNorm,
-    PreFeedforwardLayernorm,
-    PostFeedforwardLayernorm,
-    GateProj,
-    UpProj,
-    DownProj,
-    GateBias,
-    UpBias,
-    DownBias,
-    Norm,
-    LmHead,
+impl Architecture {
+    /// How the experts of a layer are stored, where the spec may state it. Mistral's own format has a matrix for each.
+    pub fn expert_layout(&self, format: CheckpointFormat, stated: Option<ExpertLayout>) -> ExpertLayout {
+        let usual = if format == CheckpointFormat::Mistral { ExpertLayout::Each } else { self.experts };
+        stated.unwrap_or(usual)
+    }
 }
 
-impl Role {
-    /// The field that holds the tensor in generated code.
-    pub const fn field(self) -> &'static str {
+impl MixerKind {
+    /// The spelling in specs.
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::EmbedTokens => "embed_tokens",
-            Self::InputLayernorm => "input_layernorm",
-            Self::QProj => "q_proj",
-            Self::KProj => "k_proj",
-            Self::VProj => "v_proj",
-            Self::OProj => "o_proj",
-            Self::QBias => "q_bias",
-            Self::KBias => "k_bias",
-            Self::VBias => "v_bias",
-            Self::OBias => "o_bias",
-            Self::QNorm => "q_norm",
-            Self::KNorm => "k_norm",
-            Self::PostAttentionLayernorm | Self::PostAttentionNorm => "post_attention_layernorm",
-            Self::PreFeedforwardLayernorm => "pre_feedforward_layernorm",
-            Self::PostFeedforwardLayernorm => "post_feedforward_layernorm",
-            Self::GateProj => "gate_proj",
-            Self::UpProj => "up_proj",
-            Self::DownProj => "down_proj",
-            Self::GateBias => "gate_bias",
-            Self::UpBias => "up_bias",
-            Self::DownBias => "down_bias",
-            Self::Norm => "norm",
-            Self::LmHead => "lm_head",
+            Self::Gqa => "gqa",
+            Self::Mla => "mla",
+            Self::Mamba2 => "mamba2",
+            Self::GatedDeltaNet => "gated_delta_net",
+        }
+    }
+}
+
+impl FfnKind {
+    /// The spelling in specs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::GatedMlp => "gated_mlp",
+            Self::Mlp => "mlp",
+            Self::Moe => "moe",
+        }
+    }
+}
+
+/// What most classes are: attention over all tokens, a gated feed-forward, norms before both, nothing scaled or capped. The base
+/// that the others are written against.
+const DECODER: Architecture = Architecture {
+    model_type: "",
+    formats: &[CheckpointFormat::Hf],
+    mixers: &[MixerKind::Gqa],
+    ffns: &[FfnKind::GatedMlp],
+    single: false,
+    rms_norm_unit_offset: false,
+    norm: NormPlacement::Pre,
+    embedding_scale: "1",
+    residual_scale: None,
+    logit_scale: None,
+    soft_caps: SoftCaps::None,
+    softmax_scale: "rsqrt(head_dim)",
+    rotates: true,
+    sliding_rope_theta: None,
+    rope_interleaved: false,
+    qk_norm: false,
+    qkv_bias: Bias::Config,
+    output_bias: Bias::Config,
+    attention_sinks: false,
+    attn_output_gate: false,
+    hidden_act: Activation::Silu,
+    mlp_bias: Bias::Fixed(false),
+    moe: None,
+    gguf_adds_one: false,
+    gguf_permutes_rope: false,
+    names: Names::Llama,
+    experts: ExpertLayout::Each,
+    fused_delta_net: false,
+    layer_types: LayerTypes::Unread,
+    mlp_layer_types: false,
+    implied: &[],
+};
+
+/// Softmax over all experts, which have a gate and no biases; the base that the others are written against.
+const EXPERTS: Experts = Experts {
+    gated: true,
+    bias: false,
+    scoring_func: ScoringFunc::Softmax,
+    router_bias: false,
+    correction_bias: false,
+    group_score: None,
+    norm_topk_prob: None,
+    scaled: false,
+    latent: false,
+    shared: Shared::Never,
+    clamped: false,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_kinds_agree() {
+        for (i, architecture) in ARCHITECTURES.iter().enumerate() {
+            let name = architecture.model_type;
+            assert!(ARCHITECTURES[..i].iter().all(|other| other.model_type != name), "{name} twice");
+            assert_eq!(architecture.moe.is_some(), architecture.ffns.contains(&FfnKind::Moe), "{name}");
+            assert!(!architecture.mlp_layer_types || architecture.moe.is_some(), "{name}");
+            assert!(find(name).is_some_and(|found| found.model_type == name));
         }
     }
 
-    /// The tensor's name in a checkpoint; `{layer}` stands for the layer's index.
-    pub const fn name(self, format: CheckpointFormat) -> &'static str {
-        match format {
-            CheckpointFormat::Hf => self.hf(),
-            CheckpointFormat::Gguf => self.gguf(),
-        }
-    }
-
-    const fn hf(self) -> &'static str {
-        match self {
-            Self::EmbedTokens => "model.embed_tokens.weight",
-            Self::InputLayernorm => "model.layers.{layer}.input_layernorm.weight",
-            Self::QProj => "model.layers.{layer}.self_attn.q_proj.weight",
-            Self::KProj => "model.layers.{layer}.self_attn.k_proj.weight",
-            Self::VProj => "model.layers.{layer}.self_attn.v_proj.weight",
-            Self::OProj => "model.layers.{layer}.self_attn.o_proj.weight",
-            Self::QBias => "model.layers.{layer}.self_attn.q_proj.bias",
-            Self::KBias => "model.layers.{layer}.self_attn.k_proj.bias",
-            Self::VBias => "model.layers.{layer}.self_attn.v_proj.bias",
-            Self::OBias => "model.layers.{layer}.self_attn.o_proj.bias",
-            Self::QNorm => "model.layers.{layer}.self_attn.q_norm.weight",
-            Self::KNorm => "model.layers.{layer}.self_attn.k_norm.weight",
-            Self::PostAttentionLayernorm | Self::PostAttentionNorm => "model.layers.{layer}.post_attention_layernorm.weight",
-            Self::PreFeedforwardLayernorm => "model.layers.{layer}.pre_feedforward_layernorm.weight",
-            Self::PostFeedforwardLayernorm => "model.layers.{layer}.post_feedforward_layernorm.weight",
-            Self::GateProj => "model.layers.{layer}.mlp.gate_proj.weight",
-            Self::UpProj => "model.layers.{layer}.mlp.up_proj.weight",
-            Self::DownProj => "model.layers.{layer}.mlp.down_proj.weight",
-            Self::GateBias => "model.layers.{layer}.mlp.gate_proj.bias",
-            Self::UpBias => "model.layers.{layer}.mlp.up_proj.bias",
-            Self::DownBias => "model.layers.{layer}.mlp.down_proj.bias",
-            Self::Norm => "model.norm.weight",
-            Self::LmHead => "lm_head.weight",
-        }
-    }
-
-    const fn gguf(self) -> &'static str {
-        match self {
-            Self::EmbedTokens => "token_embd.weight",
-            Self::InputLayernorm => "blk.{layer}.attn_norm.weight",
-            Self::QProj => "blk.{layer}.attn_q.weight",
-            Self::KProj => "blk.{layer}.attn_k.weight",
-            Self::VProj => "blk.{layer}.attn_v.weight",
-            Self::OProj => "blk.{layer}.attn_output.weight",
-            Self::QBias => "blk.{layer}.attn_q.bias",
-            Self::KBias => "blk.{layer}.attn_k.bias",
-            Self::VBias => "blk.{layer}.attn_v.bias",
-            Self::OBias => "blk.{layer}.attn_output.bias",
-            Self::QNorm => "blk.{layer}.attn_q_norm.weight",
-            Self::KNorm => "blk.{layer}.attn_k_norm.weight",
-            Self::PostAttentionLayernorm | Self::PreFeedforwardLayernorm => "blk.{layer}.ffn_norm.weight",
-            Self::PostAttentionNorm => "blk.{layer}.post_attention_norm.weight",
-            Self::PostFeedforwardLayernorm => "blk.{layer}.post_ffw_norm.weight",
-            Self::GateProj => "blk.{layer}.ffn_gate.weight",
-            Self::UpProj => "blk.{layer}.ffn_up.weight",
-            Self::DownProj => "blk.{layer}.ffn_down.weight",
-            Self::GateBias => "blk.{layer}.ffn_gate.bias",
-            Self::UpBias => "blk.{layer}.ffn_up.bias",
-            Self::DownBias => "blk.{layer}.ffn_down.bias",
-            Self::Norm => "output_norm.weight",
-            Self::LmHead => "output.weight",
+    #[test]
+    fn formulas_are_canonical() {
+        for architecture in &ARCHITECTURES {
+            let formulas = [Some(architecture.embedding_scale), architecture.residual_scale, architecture.logit_scale];
+            for formula in formulas.into_iter().flatten().chain([architecture.softmax_scale]) {
+                let expr = crate::expr::Expr::parse(formula).expect("a formula");
+                assert_eq!(expr.to_string(), formula, "{}", architecture.model_type);
+            }
         }
     }
 }

@@ -1,16 +1,20 @@
 //! `check`: specs become models, or diagnostics. The only stage that refuses anything.
 
-mod attention;
 mod config;
+mod conventions;
 mod coverage;
+mod experts;
+mod factors;
 mod fit;
 mod kernels;
+mod latent;
 mod layers;
+mod mixer;
 mod templates;
 
 use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
-use crate::model::{ChatTemplate, Checkpoint, Factor, Model, Pull, Sampling};
+use crate::model::{ChatTemplate, Checkpoint, Model, Pull, Sampling};
 use crate::source::{SourceMap, Span, Spanned};
 use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 
@@ -30,7 +34,8 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
             Some(mut model) if !own.has_errors() && sound_templates && !specs.broken_kernels.contains(&spec.folder) => {
                 ignored_tensors(&model, spec, &mut own);
                 same_names(spec, &mut own);
-                shared_dtype(spec, &mut own);
+                mixer::shared_dtype(spec, &mut own);
+                model.mla_forms = latent::forms(&model, spec, kernel.as_ref(), &mut own);
                 model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
                 if !own.has_errors() {
                     models.push(model);
@@ -94,8 +99,8 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
     let kinds = layers::kinds(spec, diags);
     let (kinds, pattern) = kinds?;
     let architecture = architecture?;
-    let embedding_scale = embedding_scale(spec, diags)?;
-    config::conventions(spec, architecture, diags);
+    let factors = factors::factors(spec, diags)?;
+    conventions::check(spec, architecture, diags);
     let contract = config::contract(spec, architecture, &kinds, &pattern, diags);
 
     Some(Model {
@@ -107,7 +112,10 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         max_position_embeddings: size(&table.max_position_embeddings),
         rms_norm_eps: *table.rms_norm_eps,
         rms_norm_unit_offset: *table.rms_norm_unit_offset,
-        embedding_scale,
+        embedding_scale: factors.embedding,
+        residual_scale: factors.residual,
+        logit_scale: factors.logits,
+        final_logit_softcapping: table.final_logit_softcapping.as_ref().map(|cap| cap.value),
         tie_word_embeddings: *table.tie_word_embeddings,
         checkpoint: Checkpoint {
             source: spec.checkpoint.source.value.clone(),
@@ -116,38 +124,17 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
             pull: spec.checkpoint.pull.iter().map(pull).collect(),
             accept: spec.weights.accept.iter().map(|f| f.value).collect(),
             ignore: spec.weights.ignore.iter().map(|(name, why)| (name.value.clone(), why.value.clone())).collect(),
+            names: spec.weights.names.as_ref().map(|names| names.value.clone()),
+            experts: spec.weights.experts.as_ref().map(|layout| layout.value),
         },
         kinds,
         pattern,
         config: contract,
         chat_template: chat_template(spec, sources, diags),
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
+        mla_forms: Vec::new(),
         kernels: Vec::new(),
     })
-}
-
-/// The factor on the embedding's rows: an expression over `hidden_size`.
-fn embedding_scale(spec: &ModelSpec, diags: &mut Diagnostics) -> Option<Factor> {
-    let (expr, hidden) = (&spec.model.embedding_scale, &spec.model.hidden_size);
-    let value = expr.value.eval_f64(&|name: &str| (name == "hidden_size").then_some(hidden.value));
-    match value {
-        Ok(value) if value.is_finite() && value > 0.0 => Some(Factor { formula: expr.value.to_string(), value: value as f32 }),
-        Ok(value) => {
-            diags.push(
-                Diagnostic::new(Id::ValueOutOfRange, "the embedding scale is not finite and over 0")
-                    .label(&expr.span, format!("this is {value}")),
-            );
-            None
-        }
-        Err(e) => {
-            diags.push(
-                Diagnostic::new(Id::UnknownDim, "the embedding scale has no value")
-                    .label(&expr.span.at(e.range.clone()), e.to_string())
-                    .help("it may use `hidden_size`; \"1\" leaves the embedding as it is"),
-            );
-            None
-        }
-    }
 }
 
 fn chat_template(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> ChatTemplate {
@@ -215,37 +202,42 @@ fn same_names(spec: &ModelSpec, diags: &mut Diagnostics) {
     }
 }
 
-/// One dtype is chosen for the whole cache, so the mixers must share one.
-fn shared_dtype(spec: &ModelSpec, diags: &mut Diagnostics) {
-    use crate::spec::MixerSpec;
-    let Some(((_, MixerSpec::Gqa(first)), rest)) = spec.mixers.split_first() else { return };
-    let lists: Vec<_> = rest.iter().map(|(_, MixerSpec::Gqa(gqa))| &gqa.kv_cache_dtype).collect();
-    let in_all = |dtype: &Spanned<crate::spec::KvDtype>| lists.iter().all(|list| list.iter().any(|d| d.value == dtype.value));
-    if let Some(other) = lists.first()
-        && !first.kv_cache_dtype.iter().any(in_all)
-    {
-        diags.push(
-            Diagnostic::new(Id::KvDtypeUnsupported, "no cache dtype is legal for every mixer")
-                .label(&other.span, "nothing here is in all the other lists")
-                .context(&first.kv_cache_dtype.span, "one of the others")
-                .note("one dtype is chosen at load for all caches; `kv_cache_layers` fixes that of layers at the edges")
-                .help("let the lists share a dtype"),
-        );
-    }
-}
-
 /// A tensor that the model loads cannot be one that it does not use.
 fn ignored_tensors(model: &Model, spec: &ModelSpec, diags: &mut Diagnostics) {
-    let loaded = crate::lower::tensors(model);
+    if spec.weights.ignore.is_empty() {
+        return;
+    }
+    let tensors = crate::lower::tensors(model);
+    let layers = |kind: Option<usize>| (0..model.pattern.len()).filter(move |&layer| Some(model.pattern[layer]) == kind);
     for (name, _) in &spec.weights.ignore {
-        if loaded.iter().any(|tensor| tensor.name == name.value) {
+        let loaded = tensors.iter().find_map(|tensor| {
+            let names = tensor.names.iter();
+            names.flat_map(|n| layers(tensor.kind).map(move |layer| n.replace("{layer}", &layer.to_string())).chain([n.clone()]))
+                .find(|loaded| covers(&name.value, loaded))
+        });
+        if let Some(loaded) = loaded {
+            let message = format!("`{}` is loaded and cannot be ignored", loaded.replace("{expert}", "0"));
             diags.push(
-                Diagnostic::new(Id::ConfigIgnoreBound, format!("`{}` is loaded and cannot be ignored", name.value))
+                Diagnostic::new(Id::ConfigIgnoreBound, message)
                     .label(&name.span, "the model uses this tensor")
                     .help("delete the entry; the checkpoint must hold it"),
             );
         }
     }
+}
+
+/// Whether a name of `[weights.ignore]`, which may end in `*`, is about a tensor, in whose name `{expert}` stands for any number.
+fn covers(ignored: &str, tensor: &str) -> bool {
+    let (start, any) = ignored.strip_suffix('*').map_or((ignored, false), |start| (start, true));
+    let Some((before, after)) = tensor.split_once("{expert}") else {
+        return if any { tensor.starts_with(start) } else { tensor == start };
+    };
+    if any && before.starts_with(start) {
+        return true;
+    }
+    let Some(rest) = start.strip_prefix(before) else { return false };
+    let tail = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    tail.len() < rest.len() && if any { after.starts_with(tail) } else { after == tail }
 }
 
 /// Two models whose names make the same Rust module.
@@ -334,7 +326,19 @@ impl Target {
 
 #[cfg(test)]
 mod tests {
-    use super::divisors;
+    use super::{covers, divisors};
+
+    #[test]
+    fn ignored_names_cover_experts_by_number() {
+        let expert = "model.layers.3.mlp.experts.{expert}.up_proj.weight";
+        for ignored in ["model.layers.3.*", "model.layers.3.mlp.experts.7.*", "model.layers.3.mlp.experts.12.up_proj.weight", "*"] {
+            assert!(covers(ignored, expert), "{ignored}");
+        }
+        for ignored in ["model.layers.31.*", "model.layers.3.mlp.experts.7.down_proj.weight", "model.layers.3.mlp.experts.up*"] {
+            assert!(!covers(ignored, expert), "{ignored}");
+        }
+        assert!(covers("lm_head.weight", "lm_head.weight") && !covers("lm_head", "lm_head.weight"));
+    }
 
     #[test]
     fn divisors_are_complete_and_sorted() {

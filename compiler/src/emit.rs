@@ -2,6 +2,7 @@
 
 mod constants;
 mod cpu;
+mod imports;
 mod plan;
 mod root;
 mod text;

@@ -2,7 +2,7 @@
 
 use tenon_formats::StorageFormat;
 
-pub use crate::spec::{Activation, CheckpointFormat, KvDtype, NormPlacement, Target};
+pub use crate::spec::{Activation, CheckpointFormat, ExpertLayout, GroupScore, KvDtype, MlaForm, NormPlacement, ScoringFunc, Target};
 
 /// One model, ready to be lowered.
 #[derive(Clone, Debug)]
@@ -25,6 +25,12 @@ pub struct Model {
     pub rms_norm_unit_offset: bool,
     /// Factor on the embedding's rows.
     pub embedding_scale: Factor,
+    /// Factor on what a mixer or a feed-forward adds to the residual stream.
+    pub residual_scale: Option<Factor>,
+    /// Factor on the normalised hidden state before the head.
+    pub logit_scale: Option<Factor>,
+    /// Logits are `cap * tanh(logits / cap)`.
+    pub final_logit_softcapping: Option<f64>,
     /// The head is the embedding.
     pub tie_word_embeddings: bool,
     /// Where the weights come from and how they are named.
@@ -39,8 +45,25 @@ pub struct Model {
     pub chat_template: ChatTemplate,
     /// Sampling parameters of a request that states none.
     pub sampling: Sampling,
+    /// The space of latent attention on each target: for spans of several tokens, and of one.
+    pub mla_forms: Vec<(Target, MlaForms)>,
     /// The kernel of each op on each target.
     pub kernels: Vec<(Target, Selection)>,
+}
+
+/// In which space latent attention is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MlaForms {
+    /// For spans of several tokens.
+    pub prefill: MlaForm,
+    /// For spans of one token.
+    pub decode: MlaForm,
+}
+
+impl Default for MlaForms {
+    fn default() -> Self {
+        Self { prefill: MlaForm::Expanded, decode: MlaForm::Absorbed }
+    }
 }
 
 /// Where the weights come from and how they are named.
@@ -58,6 +81,10 @@ pub struct Checkpoint {
     pub accept: Vec<StorageFormat>,
     /// Tensors that the model does not use, with the reason.
     pub ignore: Vec<(String, String)>,
+    /// The prefix of a layer's tensors, with `{layer}`, where it is not that of the architecture.
+    pub names: Option<String>,
+    /// How experts are stored, where it is not as the architecture's checkpoints do.
+    pub experts: Option<ExpertLayout>,
 }
 
 /// One source of weights.
@@ -101,6 +128,37 @@ pub struct BlockKind {
 pub enum Mixer {
     /// Multi-head, grouped-query or multi-query attention.
     Gqa(Gqa),
+    /// Multi-head latent attention.
+    Mla(Mla),
+    /// Mamba2.
+    Mamba2(Mamba2),
+    /// Gated delta net.
+    GatedDeltaNet(GatedDeltaNet),
+}
+
+impl Mixer {
+    /// The cache of an attention.
+    pub const fn kv(&self) -> Option<&KvCache> {
+        match self {
+            Self::Gqa(gqa) => Some(&gqa.kv),
+            Self::Mla(mla) => Some(&mla.kv),
+            Self::Mamba2(_) | Self::GatedDeltaNet(_) => None,
+        }
+    }
+
+    /// The rotation of an attention.
+    pub const fn rope(&self) -> Option<&Rope> {
+        match self {
+            Self::Gqa(gqa) => gqa.rope.as_ref(),
+            Self::Mla(mla) => Some(&mla.rope),
+            Self::Mamba2(_) | Self::GatedDeltaNet(_) => None,
+        }
+    }
+
+    /// Whether it keeps a state per sequence.
+    pub const fn is_recurrent(&self) -> bool {
+        matches!(self, Self::Mamba2(_) | Self::GatedDeltaNet(_))
+    }
 }
 
 /// Grouped-query attention.
@@ -124,10 +182,138 @@ pub struct Gqa {
     pub query_pre_attn_scalar: Option<usize>,
     /// Tokens that a query sees, itself included; `None` for all before it.
     pub sliding_window: Option<usize>,
+    /// Scores are `cap * tanh(scores / cap)`.
+    pub soft_cap: Option<f64>,
+    /// One learned score per head joins the softmax.
+    pub sinks: bool,
+    /// q_proj makes a gate beside each query.
+    pub output_gate: bool,
     /// The cache.
     pub kv: KvCache,
     /// The rotation.
+    pub rope: Option<Rope>,
+}
+
+/// Multi-head latent attention.
+#[derive(Clone, Debug)]
+pub struct Mla {
+    /// Heads.
+    pub heads: usize,
+    /// Width between the two projections of q.
+    pub q_lora_rank: Option<usize>,
+    /// Width of the latent from which keys and values are made.
+    pub kv_lora_rank: usize,
+    /// Elements of a key that are made from the latent.
+    pub nope: usize,
+    /// Elements of a key that are rotated and shared by all heads.
+    pub rope_dim: usize,
+    /// Elements of a value.
+    pub v_head_dim: usize,
+    /// The eps of the two norms over latents.
+    pub latent_norm_eps: f64,
+    /// Biases on q_a, kv_a and o.
+    pub bias: bool,
+    /// The factor on scores, over the dimensions before any absorption.
+    pub scale: Scale,
+    /// Queries grow with their position.
+    pub query_scale: Option<QueryScale>,
+    /// The cache, of latents.
+    pub kv: KvCache,
+    /// The rotation.
     pub rope: Rope,
+}
+
+impl Mla {
+    /// Elements of a head's query and key.
+    pub const fn qk_head_dim(&self) -> usize {
+        self.nope + self.rope_dim
+    }
+
+    /// Elements of a token's queries.
+    pub const fn q_dim(&self) -> usize {
+        self.heads * self.qk_head_dim()
+    }
+
+    /// Elements of a token's entry in the cache.
+    pub const fn latent_dim(&self) -> usize {
+        self.kv_lora_rank + self.rope_dim
+    }
+
+    /// Elements of a token's attention output.
+    pub const fn o_dim(&self) -> usize {
+        self.heads * self.v_head_dim
+    }
+}
+
+/// `1 + beta ln(1 + floor(position / original))`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueryScale {
+    /// The factor of the logarithm.
+    pub beta: f64,
+    /// Positions over which it stays at 1.
+    pub original_max_position_embeddings: usize,
+}
+
+/// Mamba2.
+#[derive(Clone, Copy, Debug)]
+pub struct Mamba2 {
+    /// Heads.
+    pub heads: usize,
+    /// Elements of a head.
+    pub head_dim: usize,
+    /// Elements of B and C, and of a row of the state.
+    pub state: usize,
+    /// Groups of heads that share B and C; divides `heads`.
+    pub groups: usize,
+    /// Tokens that the convolution sees.
+    pub conv_kernel: usize,
+    /// Tokens of a chunk of the scan.
+    pub chunk: usize,
+    /// The convolution has a bias.
+    pub conv_bias: bool,
+    /// in_proj and out_proj have biases.
+    pub bias: bool,
+    /// Lower bound of the time step.
+    pub time_step_min: f64,
+}
+
+impl Mamba2 {
+    /// Elements of a token between the projections.
+    pub const fn inner(&self) -> usize {
+        self.heads * self.head_dim
+    }
+
+    /// Channels of the convolution: x, B and C.
+    pub const fn conv_dim(&self) -> usize {
+        self.inner() + 2 * self.groups * self.state
+    }
+}
+
+/// Gated delta net.
+#[derive(Clone, Copy, Debug)]
+pub struct GatedDeltaNet {
+    /// Heads of queries and keys.
+    pub key_heads: usize,
+    /// Elements of a query and of a key.
+    pub key_dim: usize,
+    /// Heads of values; a multiple of `key_heads`.
+    pub value_heads: usize,
+    /// Elements of a value.
+    pub value_dim: usize,
+    /// Tokens that the convolution sees.
+    pub conv_kernel: usize,
+}
+
+impl GatedDeltaNet {
+    /// Elements of a token's values.
+    pub const fn values(&self) -> usize {
+        self.value_heads * self.value_dim
+    }
+
+    /// Channels of the convolution: q, k and v.
+    pub const fn conv_dim(&self) -> usize {
+        2 * self.key_heads * self.key_dim + self.values()
+    }
 }
 
 impl Gqa {
@@ -154,6 +340,8 @@ pub struct Scale {
     pub formula: String,
     /// The dimension under the root.
     pub dims: usize,
+    /// `yarn_mscale(factor, mscale_all_dim)^2` as a further factor: its two arguments.
+    pub mscale: Option<(f64, f64)>,
     /// The value in f32.
     pub value: f32,
 }
@@ -216,6 +404,32 @@ pub enum RopeScaling {
         /// Context before stretching.
         original_max_position_embeddings: usize,
     },
+    /// All wavelengths are stretched.
+    Linear {
+        /// By so much.
+        factor: f64,
+    },
+    /// YaRN.
+    Yarn {
+        /// Stretch of long wavelengths.
+        factor: f64,
+        /// Context before stretching.
+        original_max_position_embeddings: usize,
+        /// Rotations over the original context above which a dimension is left alone.
+        beta_fast: f64,
+        /// Rotations below which it is stretched fully.
+        beta_slow: f64,
+        /// Whether the bounds of the ramp are whole dimensions.
+        truncate: bool,
+        /// Factor on cosines and sines.
+        attention_factor: f64,
+        /// `mscale` of the config.
+        mscale: Option<f64>,
+        /// `mscale_all_dim` of the config.
+        mscale_all_dim: Option<f64>,
+        /// `attention_factor` of the config.
+        stated_attention_factor: Option<f64>,
+    },
 }
 
 /// What transforms each token alone.
@@ -230,6 +444,81 @@ pub enum Ffn {
         /// Biases on all three.
         bias: bool,
     },
+    /// down(act(up(x)))
+    Mlp {
+        /// Width between.
+        intermediate_size: usize,
+        /// The activation.
+        act: Activation,
+        /// Biases on both.
+        bias: bool,
+    },
+    /// Routed experts, and shared ones beside them.
+    Moe(Moe),
+}
+
+/// Routed experts, and shared ones beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Moe {
+    /// Routed experts.
+    pub experts: usize,
+    /// Experts of a token.
+    pub top_k: usize,
+    /// Width inside an expert.
+    pub intermediate_size: usize,
+    /// The activation.
+    pub act: Activation,
+    /// Experts are down(act(gate(x)) * up(x)) instead of down(act(up(x))).
+    pub gated: bool,
+    /// Biases on the projections of experts.
+    pub expert_bias: bool,
+    /// The choice of experts.
+    pub router: Router,
+    /// Width in which routed experts work, where it is not the model's.
+    pub latent: Option<usize>,
+    /// The shared expert.
+    pub shared: Option<SharedExpert>,
+    /// Bounds of a clamped swiglu.
+    pub clamp: Option<Clamp>,
+}
+
+/// How experts are chosen and weighed.
+#[derive(Clone, Copy, Debug)]
+pub struct Router {
+    /// What logits become.
+    pub scoring: ScoringFunc,
+    /// A bias on the logits.
+    pub bias: bool,
+    /// A bias on the scores for the choice alone.
+    pub correction_bias: bool,
+    /// Groups of experts; divides their number.
+    pub groups: usize,
+    /// Groups that are chosen first.
+    pub top_groups: usize,
+    /// How a group is scored; only where there are several.
+    pub group_score: GroupScore,
+    /// Weights are divided by their sum.
+    pub normalise: bool,
+    /// And then multiplied by this.
+    pub scaling: f64,
+}
+
+/// The expert that sees every token.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedExpert {
+    /// Its width inside.
+    pub intermediate_size: usize,
+    /// It is multiplied by the sigmoid of a projection.
+    pub gate: bool,
+}
+
+/// `(up + 1) * gate * sigmoid(alpha gate)` with gate at most `limit` and up within it.
+#[derive(Clone, Copy, Debug)]
+pub struct Clamp {
+    /// The bound.
+    pub limit: f64,
+    /// The factor inside the sigmoid.
+    pub alpha: f64,
 }
 
 /// What the checkpoint's config must say, in the canonical keys of [`tenon_formats::config`].
@@ -330,6 +619,11 @@ impl Model {
         let ident: String =
             self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
         if syn::parse_str::<syn::Ident>(&ident).is_ok() { ident } else { format!("model_{ident}") }
+    }
+
+    /// The space of latent attention on a target.
+    pub fn mla_forms(&self, target: Target) -> MlaForms {
+        self.mla_forms.iter().find(|(t, _)| *t == target).map_or_else(MlaForms::default, |(_, forms)| *forms)
     }
 
     /// The kernel that was selected for a requirement.

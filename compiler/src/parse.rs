@@ -77,6 +77,9 @@ fn beginning(file: FileId) -> Span {
 /// Numbers of elements, layers, heads and the like.
 const SIZE: std::ops::RangeInclusive<u64> = 1..=1 << 31;
 
+/// What a width is that need not be there.
+const SIZE_OR_NONE: &str = "a whole number, or \"none\" where there is none";
+
 const TARGETS: Vocabulary<Target> = Vocabulary {
     names: &[("cpu", Target::Cpu), ("sm_90a", Target::Sm90a)],
     not_yet: &["sm_80", "sm_90", "sm_100a"],

@@ -1,9 +1,11 @@
 //! The program of one model on one target: ops over named buffers, tensors to load, and how layers are grouped.
 
-use tenon_formats::StorageFormat;
+mod op;
+
+pub use op::{OpKind, Phase};
 
 use crate::architecture::Role;
-use crate::model::{Activation, KvDtype, Model, ParamSet, Requirement, Rope, Target};
+use crate::model::{ExpertLayout, KvDtype, Mixer, Model, Rope, Target};
 
 /// What a step computes, and everything that it needs.
 #[derive(Clone, Debug)]
@@ -53,45 +55,6 @@ pub struct Op {
     pub reads: Vec<Buf>,
     /// Buffers that it writes.
     pub writes: Vec<Buf>,
-}
-
-/// What an op does. Dimensions are in elements; weights are named by their role.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "fields are the dimensions of the op, as its line says")]
-pub enum OpKind {
-    /// Rows of the embedding.
-    Embedding { weight: Role, vocab: usize, dim: usize },
-    /// x *= factor
-    Scale { dim: usize },
-    /// Cosines and sines of the batch's positions for one rotation.
-    RopeAngles { rope: String, rotary_dim: usize },
-    /// x / sqrt(mean(x^2) + eps) * weight
-    RmsNorm { weight: Role, dim: usize },
-    /// x += norm(y), the second norm of a sandwich.
-    RmsNormAdd { weight: Role, dim: usize },
-    /// The norm over every `head_dim` elements, in place.
-    HeadNorm { weight: Role, dim: usize, head_dim: usize },
-    /// y = W x, or y += W x
-    Linear { weight: Role, out: usize, input: usize, accumulate: bool },
-    /// x += b
-    AddBias { weight: Role, dim: usize },
-    /// Rotates the first `rotary_dim` elements of every head, in place.
-    Rope { rope: String, dim: usize, head_dim: usize, rotary_dim: usize, interleaved: bool },
-    /// Writes keys and values to the cache.
-    KvAppend { kv_heads: usize, head_dim: usize, dtypes: Vec<KvDtype> },
-    /// Causal attention over the cache; `window` is how many tokens a query sees, itself included, and the constant that says so.
-    Attention {
-        heads: usize,
-        kv_heads: usize,
-        head_dim: usize,
-        dtypes: Vec<KvDtype>,
-        scale: String,
-        window: Option<(usize, String)>,
-    },
-    /// gate = act(gate) * up
-    ActMul { act: Activation, dim: usize },
-    /// The rows that want logits.
-    GatherLogitRows { dim: usize },
 }
 
 /// A buffer as ops name it. Two of one name and unlike width are two buffers.
@@ -165,16 +128,60 @@ pub struct Tensor {
     pub role: Role,
     /// The block kind that it belongs to; `None` for embedding, final norm and head.
     pub kind: Option<usize>,
-    /// Its name in the checkpoint.
-    pub name: &'static str,
+    /// Its name in the checkpoint; `{layer}` and `{expert}` stand for indices. Experts have several.
+    pub names: Vec<String>,
     /// How it is used, with its dimensions.
     pub shape: TensorShape,
-    /// `Some(rotary_dim, heads)`: the file stores rotary pairs as neighbours, and loading puts them back into halves.
-    pub unpermute: Option<(usize, usize)>,
+    /// Which rows of the stored tensor are its own, in which order.
+    pub rows: Rows,
     /// The weight counts from 1, and loading adds it.
     pub plus_one: bool,
     /// The tensor is another role's too (a tied head), and is counted there.
     pub shared: bool,
+}
+
+/// Which rows of a stored tensor a weight has, in which order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// All, as they are stored.
+    Stored,
+    /// The file stores rotary pairs as neighbours, and loading puts them back into halves.
+    RopePairs {
+        /// Heads.
+        heads: usize,
+        /// Rotated elements of a head.
+        rotary_dim: usize,
+    },
+    /// Some, one segment after the other.
+    Parts(Vec<Segment>),
+}
+
+/// Rows of a tensor that is stored as `groups` groups of `group_rows` rows: `rows` of each, from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Groups.
+    pub groups: usize,
+    /// Rows of a group in the file.
+    pub group_rows: usize,
+    /// The first row of a group that is taken.
+    pub first: usize,
+    /// Rows that are taken of each group.
+    pub rows: usize,
+}
+
+/// The experts of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpertDims {
+    /// Experts.
+    pub experts: usize,
+    /// Width outside.
+    pub hidden: usize,
+    /// Width inside.
+    pub inner: usize,
+    /// How they are stored.
+    pub layout: ExpertLayout,
+    /// Whether the projections have biases.
+    pub bias: bool,
 }
 
 /// How a tensor is used, with its dimensions.
@@ -189,6 +196,18 @@ pub enum TensorShape {
     Norm { dim: usize },
     /// `[dim]`
     Bias { dim: usize },
+    /// `[dim]`, read by an op of its own.
+    Vector { dim: usize },
+    /// `[dim]`, of which the op reads `-exp(a)`.
+    Decay { dim: usize },
+    /// `[dim, 1, kernel]`
+    Conv { dim: usize, kernel: usize },
+    /// `[heads * (nope + v), rank]`: from a latent to keys and values.
+    LatentUp { heads: usize, nope: usize, v: usize, rank: usize },
+    /// down(act(gate(x)) * up(x)) of every expert.
+    GatedExperts(ExpertDims),
+    /// down(act(up(x))) of every expert.
+    PlainExperts(ExpertDims),
 }
 
 impl TensorShape {
@@ -197,15 +216,30 @@ impl TensorShape {
         match self {
             Self::Embedding { vocab, dim } => vocab as u64 * dim as u64,
             Self::Linear { out, input } => out as u64 * input as u64,
-            Self::Norm { dim } | Self::Bias { dim } => dim as u64,
+            Self::Norm { dim } | Self::Bias { dim } | Self::Vector { dim } | Self::Decay { dim } => dim as u64,
+            Self::Conv { dim, kernel } => dim as u64 * kernel as u64,
+            Self::LatentUp { heads, nope, v, rank } => (heads * (nope + v)) as u64 * rank as u64,
+            Self::GatedExperts(e) => e.elements(3, 2),
+            Self::PlainExperts(e) => e.elements(2, 1),
         }
     }
 }
 
+impl ExpertDims {
+    /// Elements of all experts, each with so many matrices and so many biases of the inner width.
+    const fn elements(self, matrices: u64, inner_biases: u64) -> u64 {
+        let (hidden, inner) = (self.hidden as u64, self.inner as u64);
+        let bias = if self.bias { inner_biases * inner + hidden } else { 0 };
+        self.experts as u64 * (matrices * hidden * inner + bias)
+    }
+}
+
 impl Program<'_> {
-    /// Number of parameters: every tensor once, a tied head not again.
+    /// Number of parameters: every tensor once, a tied head not again. Buffers that transformers does not count, the routers'
+    /// correction biases, are left out.
     pub fn parameters(&self) -> u64 {
-        self.tensors.iter().filter(|t| !t.shared).map(|t| t.shape.elements() * self.copies(t)).sum()
+        let counted = |t: &&Tensor| !t.shared && t.role != Role::CorrectionBias;
+        self.tensors.iter().filter(counted).map(|t| t.shape.elements() * self.copies(t)).sum()
     }
 
     /// How many layers have this tensor; 1 outside the layers.
@@ -220,8 +254,12 @@ impl Program<'_> {
     pub fn kv_elements(&self) -> Vec<(CacheDtype, u64)> {
         let mut sums: Vec<(CacheDtype, u64)> = Vec::new();
         for group in self.groups.iter().filter(|g| g.cache != CacheDtype::None) {
-            let Some((_, crate::model::Mixer::Gqa(gqa))) = &self.model.kinds[group.kind].mixer else { continue };
-            let elements = 2 * gqa.kv_dim() as u64 * group.layers.len() as u64;
+            let per_layer = match &self.model.kinds[group.kind].mixer {
+                Some((_, Mixer::Gqa(gqa))) => 2 * gqa.kv_dim(),
+                Some((_, Mixer::Mla(mla))) => mla.latent_dim(),
+                _ => continue,
+            };
+            let elements = per_layer as u64 * group.layers.len() as u64;
             match sums.iter_mut().find(|(dtype, _)| *dtype == group.cache) {
                 Some((_, sum)) => *sum += elements,
                 None => sums.push((group.cache, elements)),
@@ -245,76 +283,25 @@ impl Program<'_> {
             .sum()
     }
 
+    /// Elements of recurrent state of one sequence, all f32: for each group, its layers, those of one layer's convolution, and
+    /// those of one layer's recurrence.
+    pub fn state_elements(&self) -> Vec<(&Group, u64, u64)> {
+        let of = |group: &Group| match self.model.kinds[group.kind].mixer.as_ref()?.1 {
+            Mixer::Mamba2(m) => Some(((m.conv_kernel - 1) * m.conv_dim(), m.heads * m.head_dim * m.state)),
+            Mixer::GatedDeltaNet(d) => Some(((d.conv_kernel - 1) * d.conv_dim(), d.value_heads * d.key_dim * d.value_dim)),
+            Mixer::Gqa(_) | Mixer::Mla(_) => None,
+        };
+        self.groups.iter().filter_map(|g| of(g).map(|(conv, state)| (g, conv as u64, state as u64))).collect()
+    }
+
+    /// Bytes of recurrent state of one sequence, and of one snapshot of it.
+    pub fn state_bytes_per_slot(&self) -> u64 {
+        self.state_elements().iter().map(|(group, conv, state)| 4 * (conv + state) * group.layers.len() as u64).sum()
+    }
+
     /// The buffer that an op names.
     pub fn field(&self, buf: &Buf) -> &str {
         &self.buffers.iter().find(|b| b.buf == *buf).expect("every buffer of an op is listed").field
-    }
-}
-
-impl KvDtype {
-    /// The spelling in specs.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::Bf16 => "bf16",
-        }
-    }
-
-    /// Bytes of an element.
-    pub const fn bytes(self) -> u64 {
-        match self {
-            Self::F32 => 4,
-            Self::Bf16 => 2,
-        }
-    }
-}
-
-impl Op {
-    /// What a template must offer to run this op.
-    pub fn requirement(&self, accept: &[StorageFormat]) -> Requirement {
-        let int = |n: usize| ParamSet::Int(n as u64);
-        let formats = || ParamSet::Names(accept.iter().map(|f| f.as_str()).collect());
-        let dtypes = |d: &[KvDtype]| ParamSet::Names(d.iter().map(|d| d.as_str()).collect());
-        let layout = |interleaved| ParamSet::Names(vec![if interleaved { "interleaved" } else { "halves" }]);
-        let (op, params) = match &self.kind {
-            OpKind::Embedding { vocab, dim, .. } => {
-                ("embedding", vec![("vocab", int(*vocab)), ("dim", int(*dim)), ("format", formats())])
-            }
-            OpKind::RopeAngles { rotary_dim, .. } => ("rope_angles", vec![("rotary_dim", int(*rotary_dim))]),
-            OpKind::Scale { dim } => ("scale", vec![("dim", int(*dim))]),
-            OpKind::RmsNorm { dim, .. } => ("rms_norm", vec![("dim", int(*dim))]),
-            OpKind::RmsNormAdd { dim, .. } => ("rms_norm_add", vec![("dim", int(*dim))]),
-            OpKind::HeadNorm { dim, head_dim, .. } => ("head_norm", vec![("dim", int(*dim)), ("head_dim", int(*head_dim))]),
-            OpKind::Linear { out, input, .. } => ("linear", vec![("out", int(*out)), ("in", int(*input)), ("format", formats())]),
-            OpKind::AddBias { dim, .. } => ("add_bias", vec![("dim", int(*dim))]),
-            OpKind::Rope { dim, head_dim, rotary_dim, interleaved, .. } => (
-                "rope",
-                vec![
-                    ("dim", int(*dim)),
-                    ("head_dim", int(*head_dim)),
-                    ("rotary_dim", int(*rotary_dim)),
-                    ("layout", layout(*interleaved)),
-                ],
-            ),
-            OpKind::KvAppend { kv_heads, head_dim, dtypes: d } => (
-                "kv_append",
-                vec![("num_key_value_heads", int(*kv_heads)), ("head_dim", int(*head_dim)), ("kv_dtype", dtypes(d))],
-            ),
-            OpKind::Attention { heads, kv_heads, head_dim, dtypes: d, window, .. } => {
-                let mut params = vec![
-                    ("num_key_value_heads", int(*kv_heads)),
-                    ("group", int(heads / kv_heads)),
-                    ("head_dim", int(*head_dim)),
-                    ("kv_dtype", dtypes(d)),
-                ];
-                params.extend(window.as_ref().map(|(window, _)| ("window", int(*window))));
-                (if window.is_some() { "sliding_attention" } else { "attention" }, params)
-            }
-            OpKind::ActMul { act: Activation::Silu, dim } => ("silu_mul", vec![("dim", int(*dim))]),
-            OpKind::ActMul { act: Activation::GeluTanh, dim } => ("gelu_tanh_mul", vec![("dim", int(*dim))]),
-            OpKind::GatherLogitRows { dim } => ("gather_logit_rows", vec![("dim", int(*dim))]),
-        };
-        Requirement { op, params }
     }
 }
 
@@ -329,14 +316,4 @@ pub fn constant_name(owner: &str, several: bool, key: &str) -> String {
 pub fn angles_field(ropes: &[(String, Rope)], rope: &Rope) -> String {
     let distinct = ropes.iter().enumerate().find(|(_, (_, r))| r == rope).expect("every rotation is listed");
     if distinct.0 == 0 { "angles".to_owned() } else { format!("angles_{}", crate::lower::identifier(&ropes[distinct.0].0)) }
-}
-
-impl Activation {
-    /// The spelling in specs and in config.json.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Silu => "silu",
-            Self::GeluTanh => "gelu_pytorch_tanh",
-        }
-    }
 }

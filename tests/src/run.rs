@@ -1,9 +1,10 @@
 //! Runs compiled models directly, without an engine: chunks, pages and batches exactly as a test says.
 
+use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use tenon_core::batch::{Batch, PageId, WantLogits};
+use tenon_core::batch::{Batch, PageId, SnapshotId, StateSlot, WantLogits};
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{LoadOptions, Logits, Model, ModelEntry};
@@ -22,19 +23,25 @@ pub struct Variant {
     pub isa: Isa,
     /// Cache dtype.
     pub kv: KvDtypeName,
+    /// Latent attention in the other forms: absorbed for spans of several tokens, expanded for one.
+    pub swapped: bool,
+    /// The start of the prompt is another sequence's: its pages are shared, its recurrent state restored from a snapshot.
+    pub prefix: bool,
 }
 
 impl Variant {
     /// One thread, pages of 16, the whole prompt, f32 cache.
     pub fn plain(isa: Isa) -> Self {
-        Self { chunk: None, page_size: 16, threads: 1, isa, kv: KvDtypeName::F32 }
+        Self { chunk: None, page_size: 16, threads: 1, isa, kv: KvDtypeName::F32, swapped: false, prefix: false }
     }
 }
 
 impl std::fmt::Display for Variant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let chunk = self.chunk.map_or_else(|| "whole".to_owned(), |c| c.to_string());
-        write!(f, "chunk_{chunk}/page_{}/threads_{}/{}/kv_{}", self.page_size, self.threads, self.isa, self.kv)
+        write!(f, "chunk_{chunk}/page_{}/threads_{}/{}/kv_{}", self.page_size, self.threads, self.isa, self.kv)?;
+        f.write_str(if self.swapped { "/swapped" } else { "" })?;
+        f.write_str(if self.prefix { "/prefix" } else { "" })
     }
 }
 
@@ -59,6 +66,8 @@ pub fn load_for_rows(
         kv_cache_dtype: variant.kv,
         page_size: variant.page_size,
         pages: sequences * tokens.div_ceil(variant.page_size),
+        state_slots: sequences,
+        snapshots: 2,
         max_batch_tokens: sequences * tokens,
         max_logit_rows: rows,
     };
@@ -66,9 +75,16 @@ pub fn load_for_rows(
     load(&checkpoint, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Loads a model for a prompt of so many tokens; a prefix hit needs a second sequence.
+pub fn load_for_prompt(entry: &ModelEntry, checkpoint: &Path, variant: Variant, tokens: usize) -> Box<dyn Model> {
+    let rows = variant.chunk.unwrap_or(tokens).min(tokens);
+    load_for_rows(entry, checkpoint, variant, tokens, if variant.prefix { 2 } else { 1 }, rows)
+}
+
 /// One sequence of a test: its pages, and how far it has come.
 pub struct Sequence {
     pages: Vec<PageId>,
+    slot: Option<StateSlot>,
     /// Tokens in the cache.
     pub done: usize,
 }
@@ -79,13 +95,34 @@ impl Sequence {
         let limits = model.limits();
         let each = tokens.div_ceil(limits.page_size);
         let pages = (number * each..(number + 1) * each).rev().map(|p| PageId(u32::try_from(p).expect("few pages"))).collect();
-        Self { pages, done: 0 }
+        let slots = limits.state_slots;
+        // Backwards as well; another test's state may be left in a slot.
+        let slot = (slots > 0).then(|| StateSlot(u32::try_from(slots - 1 - number).expect("few slots")));
+        Self { pages, slot, done: 0 }
+    }
+
+    /// Another sequence that starts with the first `tokens` tokens of `first`, whole pages, which it shares. Where the model is
+    /// recurrent, `first` must stand there, and its state is taken over through a snapshot.
+    pub fn after_prefix(model: &mut dyn Model, first: &Self, tokens: usize, total: usize) -> Self {
+        let size = model.limits().page_size;
+        assert!(tokens.is_multiple_of(size) && tokens <= first.done, "a shared prefix is whole pages that were computed");
+        let mut second = Self::new(model, total, 1);
+        let shared = tokens / size;
+        second.pages[..shared].copy_from_slice(&first.pages[..shared]);
+        second.done = tokens;
+        if let (Some(from), Some(to)) = (first.slot, second.slot) {
+            assert_eq!(first.done, tokens, "a snapshot is of the state after the last token");
+            let snapshot = SnapshotId(1);
+            model.save_state(from, snapshot).unwrap_or_else(|e| panic!("{e}"));
+            model.restore_state(snapshot, to).unwrap_or_else(|e| panic!("{e}"));
+        }
+        second
     }
 
     /// Adds the next tokens to a batch.
     pub fn push(&mut self, batch: &mut Batch, ids: &[u32], want: WantLogits) {
         let pages = (self.done + ids.len()).div_ceil(batch.limits().page_size);
-        batch.push(ids, self.done, &self.pages[..pages], None, want).unwrap_or_else(|e| panic!("{e}"));
+        batch.push(ids, self.done, &self.pages[..pages], self.slot, want).unwrap_or_else(|e| panic!("{e}"));
         self.done += ids.len();
     }
 }
@@ -98,20 +135,76 @@ pub fn prompt(model: &mut dyn Model, ids: &[u32], chunk: Option<usize>) -> Vec<f
 }
 
 /// Calls `see` with the logits of every position of a prompt, in order.
-pub fn each_position(model: &mut dyn Model, ids: &[u32], chunk: Option<usize>, mut see: impl FnMut(usize, &[f32])) {
+pub fn each_position(model: &mut dyn Model, ids: &[u32], chunk: Option<usize>, see: impl FnMut(usize, &[f32])) {
+    let mut sequence = Sequence::new(model, ids.len(), 0);
+    go_on(model, &mut sequence, ids, chunk, see);
+}
+
+/// The same for what a sequence has not computed yet. Chunks end at absolute multiples.
+pub fn go_on(
+    model: &mut dyn Model,
+    sequence: &mut Sequence,
+    ids: &[u32],
+    chunk: Option<usize>,
+    mut see: impl FnMut(usize, &[f32]),
+) {
     let chunk = chunk.unwrap_or(ids.len());
     let mut logits = Logits::new(model.info(), chunk.min(ids.len()));
     let mut batch = Batch::new(model.limits());
-    let mut sequence = Sequence::new(model, ids.len(), 0);
-    for piece in ids.chunks(chunk) {
+    while sequence.done < ids.len() {
         batch.clear();
         let first = sequence.done;
-        sequence.push(&mut batch, piece, WantLogits::All);
+        let end = ((first / chunk + 1) * chunk).min(ids.len());
+        sequence.push(&mut batch, &ids[first..end], WantLogits::All);
         model.step(&batch, &mut logits).unwrap_or_else(|e| panic!("{e}"));
         for row in 0..logits.rows() {
             see(first + row, logits.row(row));
         }
     }
+}
+
+/// Calls `see` with the logits of every position of a prompt, of which the first part is another sequence's: up to the last whole
+/// page of the first half, where that has one.
+///
+/// # Errors
+/// When the sequence that came first goes on otherwise than the second did: its pages or its state were written.
+pub fn each_position_after_prefix(
+    model: &mut dyn Model,
+    ids: &[u32],
+    chunk: Option<usize>,
+    mut see: impl FnMut(usize, &[f32]),
+) -> Result<(), String> {
+    let size = model.limits().page_size;
+    let tokens = ids.len() / 2 / size * size;
+    if tokens == 0 {
+        each_position(model, ids, chunk, see);
+        return Ok(());
+    }
+    let mut first = Sequence::new(model, ids.len(), 0);
+    go_on(model, &mut first, &ids[..tokens], chunk, &mut see);
+    let mut second = Sequence::after_prefix(model, &first, tokens, ids.len());
+    let mut rows = Vec::new();
+    go_on(model, &mut second, ids, chunk, |position, row| {
+        rows.push(digest(row));
+        see(position, row);
+    });
+    let (mut at, mut differs) = (rows.iter(), None);
+    go_on(model, &mut first, ids, chunk, |position, row| {
+        if at.next() != Some(&digest(row)) {
+            differs.get_or_insert(position);
+        }
+    });
+    match differs {
+        None => Ok(()),
+        Some(position) => Err(format!("after a prefix hit, position {position} is not what it is without")),
+    }
+}
+
+/// A number that differs where any bit of a row does, all but surely.
+fn digest(row: &[f32]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    row.iter().for_each(|value| value.to_bits().hash(&mut hasher));
+    hasher.finish()
 }
 
 /// Teacher-forced greedy steps: after `prefix`, the logits before each of `forced`, `[forced, vocab]` flat.

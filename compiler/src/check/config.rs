@@ -1,125 +1,14 @@
-//! What the checkpoint's config must say, and what the spec may not say because the architecture fixes it.
+//! What the checkpoint's config must say, in the canonical keys of [`tenon_formats::config`].
+
+mod stated;
 
 use super::size;
-use crate::architecture::{Architecture, Bias, Implied};
+use crate::architecture::{Architecture, Bias, Implied, LayerTypes, SoftCaps};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id};
-use crate::expr::Expr;
-use crate::model::{BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, Mixer, NormPlacement, RopeScaling};
-use crate::source::{Span, Spanned};
-use crate::spec::{FfnSpec, MixerSpec, ModelSpec};
-
-/// Compares what the spec states with what every checkpoint of this `model_type` has.
-pub fn conventions(spec: &ModelSpec, architecture: &Architecture, diags: &mut Diagnostics) {
-    let fixed = |what: &str, stated: &Spanned<bool>, value: bool, diags: &mut Diagnostics| {
-        if stated.value != value {
-            diags.push(
-                Diagnostic::new(
-                    Id::ArchitectureMismatch,
-                    format!("`{what}` is {value} in every `{}` checkpoint", architecture.model_type),
-                )
-                .label(&stated.span, format!("the spec says {}", stated.value))
-                .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and no config states it")
-                .help("follow the architecture")
-                .patch(&stated.span, value.to_string()),
-            );
-        }
-    };
-    fixed("rms_norm_unit_offset", &spec.model.rms_norm_unit_offset, architecture.rms_norm_unit_offset, diags);
-    formula("embedding_scale", &spec.model.embedding_scale, architecture.embedding_scale, spec, diags);
-    for (_, block) in &spec.layers.blocks {
-        if block.norm.value != architecture.norm {
-            let name = |norm| match norm {
-                NormPlacement::Pre => "pre",
-                NormPlacement::Sandwich => "sandwich",
-            };
-            diags.push(
-                Diagnostic::new(
-                    Id::ArchitectureMismatch,
-                    format!("`norm` is \"{}\" in every `{}` checkpoint", name(architecture.norm), architecture.model_type),
-                )
-                .label(&block.norm.span, format!("the spec says \"{}\"", name(block.norm.value)))
-                .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and no config states it")
-                .help("follow the architecture")
-                .patch(&block.norm.span, format!("\"{}\"", name(architecture.norm))),
-            );
-        }
-    }
-    for (_, MixerSpec::Gqa(gqa)) in &spec.mixers {
-        formula("softmax_scale", &gqa.softmax_scale, architecture.softmax_scale, spec, diags);
-        if gqa.sliding_window.value.is_some() && architecture.sliding_rope_theta.is_none() {
-            diags.push(
-                Diagnostic::new(
-                    Id::ArchitectureMismatch,
-                    format!("no layer of a `{}` checkpoint has a window", architecture.model_type),
-                )
-                .label(&gqa.sliding_window.span, "here one has")
-                .context(&spec.checkpoint.model_type.span, "the architecture fixes it")
-                .help("follow the architecture")
-                .patch(&gqa.sliding_window.span, "\"none\""),
-            );
-        }
-        fixed("interleaved", &gqa.rope.interleaved, architecture.rope_interleaved, diags);
-        fixed("qk_norm", &gqa.qk_norm, architecture.qk_norm, diags);
-        if let Bias::Fixed(value) = architecture.qkv_bias {
-            fixed("attention_bias", &gqa.attention_bias, value, diags);
-        }
-        match architecture.output_bias {
-            Bias::Fixed(value) => fixed("attention_output_bias", &gqa.attention_output_bias, value, diags),
-            // One key of config.json states both.
-            Bias::Config => {
-                if gqa.attention_output_bias.value != gqa.attention_bias.value {
-                    diags.push(
-                        Diagnostic::new(Id::ArchitectureMismatch, "`attention_output_bias` differs from `attention_bias`")
-                            .label(&gqa.attention_output_bias.span, "of o_proj")
-                            .context(&gqa.attention_bias.span, "of q_proj, k_proj and v_proj")
-                            .note(format!(
-                                "one key of config.json, attention_bias, is about all four in `{}`",
-                                architecture.model_type
-                            ))
-                            .help("follow `attention_bias`")
-                            .patch(&gqa.attention_output_bias.span, gqa.attention_bias.value.to_string()),
-                    );
-                }
-            }
-        }
-    }
-    for (_, FfnSpec::GatedMlp { mlp_bias, hidden_act, .. }) in &spec.ffns {
-        // config.json states the activation; a GGUF does not.
-        if *spec.checkpoint.format == CheckpointFormat::Gguf && hidden_act.value != architecture.hidden_act {
-            let act = architecture.hidden_act.as_str();
-            diags.push(
-                Diagnostic::new(
-                    Id::ArchitectureMismatch,
-                    format!("`hidden_act` is \"{act}\" in every `{}` GGUF", architecture.model_type),
-                )
-                .label(&hidden_act.span, format!("the spec says \"{}\"", hidden_act.value.as_str()))
-                .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and the file does not state it")
-                .help("follow the architecture")
-                .patch(&hidden_act.span, format!("\"{act}\"")),
-            );
-        }
-        if let Bias::Fixed(value) = architecture.mlp_bias {
-            fixed("mlp_bias", mlp_bias, value, diags);
-        }
-    }
-}
-
-/// An expression that the architecture fixes. What counts is the formula: a number that happens to be equal may differ in the
-/// next checkpoint.
-fn formula(what: &str, stated: &Spanned<Expr>, fixed: &str, spec: &ModelSpec, diags: &mut Diagnostics) {
-    if stated.value.to_string() != fixed {
-        diags.push(
-            Diagnostic::new(
-                Id::ArchitectureMismatch,
-                format!("`{what}` is `{fixed}` in every `{}` checkpoint", spec.checkpoint.model_type.value),
-            )
-            .label(&stated.span, "the spec says otherwise")
-            .context(&spec.checkpoint.model_type.span, "the architecture fixes it, and no config states it")
-            .help("follow the architecture")
-            .patch(&stated.span, format!("\"{fixed}\"")),
-        );
-    }
-}
+use crate::model::{
+    BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, GatedDeltaNet, Gqa, Mamba2, Mixer, Mla, Moe, Rope, RopeScaling,
+};
+use crate::spec::ModelSpec;
 
 /// Collects the keys that a checkpoint's config must have. Two mixers that disagree about a key leave it unbound: then the
 /// checkpoint is refused at load, because config.json has one value for all layers.
@@ -130,121 +19,319 @@ pub fn contract(
     pattern: &[usize],
     diags: &mut Diagnostics,
 ) -> ConfigContract {
-    let hf = *spec.checkpoint.format == CheckpointFormat::Hf;
-    let mut keys = Keys::default();
-    let table = &spec.model;
-    keys.add("model_type", ConfigValue::Text(spec.checkpoint.model_type.value.clone()));
-    keys.int("hidden_size", size(&table.hidden_size));
-    keys.int("vocab_size", size(&table.vocab_size));
-    keys.int("max_position_embeddings", size(&table.max_position_embeddings));
-    keys.add("rms_norm_eps", ConfigValue::Float(*table.rms_norm_eps));
-    keys.add("tie_word_embeddings", ConfigValue::Bool(*table.tie_word_embeddings));
-    keys.int("num_hidden_layers", pattern.len());
+    let mut contract = Contract {
+        spec,
+        architecture,
+        // A GGUF states less, and the table of its architecture says the rest.
+        full: *spec.checkpoint.format != CheckpointFormat::Gguf,
+        keys: Keys::default(),
+    };
+    contract.model(pattern);
     for kind in kinds {
-        if let Some((_, Mixer::Gqa(gqa))) = &kind.mixer {
-            keys.int("num_attention_heads", gqa.heads);
-            keys.int("num_key_value_heads", gqa.kv_heads);
-            keys.int("head_dim", gqa.head_dim);
-            if hf && architecture.qkv_bias == Bias::Config {
-                keys.add("attention_bias", ConfigValue::Bool(gqa.bias));
-            }
-            let theta = match (gqa.sliding_window, architecture.sliding_rope_theta) {
-                (Some(_), Some(key)) => key,
-                _ => "rope_theta",
-            };
-            keys.add(theta, ConfigValue::Float(gqa.rope.theta));
-            if let Some(window) = gqa.sliding_window {
-                keys.int("sliding_window", window);
-            }
-            if hf && let Some(scalar) = gqa.query_pre_attn_scalar {
-                keys.int("query_pre_attn_scalar", scalar);
-            }
-            if hf {
-                partial_rotary(&mut keys, gqa.rope.rotary_dim, gqa.head_dim);
-            } else {
-                keys.int("rotary_dim", gqa.rope.rotary_dim);
-            }
-            scaling(&mut keys, &gqa.rope.scaling);
+        match &kind.mixer {
+            Some((_, Mixer::Gqa(gqa))) => contract.gqa(gqa),
+            Some((_, Mixer::Mla(mla))) => contract.mla(mla),
+            Some((_, Mixer::Mamba2(mamba2))) => contract.mamba2(mamba2),
+            Some((_, Mixer::GatedDeltaNet(net))) => contract.gated_delta_net(net),
+            None => {}
         }
-        if let Some((_, Ffn::GatedMlp { intermediate_size, bias, act })) = &kind.ffn {
-            keys.int("intermediate_size", *intermediate_size);
-            if hf {
-                keys.add("hidden_act", ConfigValue::Text(act.as_str().to_owned()));
-                if architecture.mlp_bias == Bias::Config {
-                    keys.add("mlp_bias", ConfigValue::Bool(*bias));
-                }
-            }
+        if let Some((_, ffn)) = &kind.ffn {
+            contract.ffn(ffn);
         }
     }
     let mut ignored = Vec::new();
-    if hf {
+    if contract.full {
+        contract.layers(kinds, pattern);
         for (key, implied) in architecture.implied {
             match implied {
-                Implied::Absent => keys.add(key, ConfigValue::Absent),
-                Implied::False => keys.add(key, ConfigValue::AbsentOr(Box::new(ConfigValue::Bool(false)))),
-                Implied::LayerTypes => keys.add(key, ConfigValue::AbsentOr(Box::new(layer_types(kinds, pattern)))),
+                Implied::Absent => contract.keys.add(key, ConfigValue::Absent),
+                Implied::False => contract.keys.add(key, absent_or(ConfigValue::Bool(false))),
                 Implied::Ignored(reason) => ignored.push(((*key).to_owned(), (*reason).to_owned())),
             }
         }
     }
+    let keys = contract.keys.0;
     for (key, reason) in &spec.config_ignore {
-        if keys.0.iter().any(|(k, _)| *k == key.value) {
+        if keys.iter().any(|(k, _)| *k == key.value) {
             let message = format!("`{}` changes the output and cannot be ignored", key.value);
             let diagnostic = Diagnostic::new(Id::ConfigIgnoreBound, message);
-            let diagnostic = match stated(spec, &key.value) {
+            let diagnostic = match stated::place(spec, &key.value) {
                 Some(place) => diagnostic.label(&key.span, "ignored").context(place, "the spec states it here"),
                 None => diagnostic.label(&key.span, "the architecture fixes its value"),
             };
             diags.push(diagnostic.help("delete the entry: the checkpoint is compared with the spec"));
             continue;
         }
+        ignored.retain(|(known, _)| *known != key.value);
         ignored.push((key.value.clone(), reason.value.clone()));
     }
-    ConfigContract { keys: keys.0.into_iter().filter(|(_, v)| *v != ConfigValue::Conflict).collect(), ignored }
+    ConfigContract { keys: keys.into_iter().filter(|(_, v)| *v != ConfigValue::Conflict).collect(), ignored }
 }
 
-/// What `layer_types` says of these layers; a list of equal names is one name, once per layer.
-fn layer_types(kinds: &[BlockKind], pattern: &[usize]) -> ConfigValue {
-    let name = |kind: usize| match &kinds[kind].mixer {
-        Some((_, Mixer::Gqa(gqa))) if gqa.sliding_window.is_some() => "sliding_attention",
-        _ => "full_attention",
-    };
-    let names: Vec<String> = pattern.iter().map(|kind| name(*kind).to_owned()).collect();
-    match names.first() {
-        Some(first) if names.iter().all(|n| n == first) => ConfigValue::Each(first.clone(), names.len()),
-        _ => ConfigValue::List(names),
+fn absent_or(value: ConfigValue) -> ConfigValue {
+    ConfigValue::AbsentOr(Box::new(value))
+}
+
+struct Contract<'s> {
+    spec: &'s ModelSpec,
+    architecture: &'s Architecture,
+    /// The config states everything, or its class has a default for it.
+    full: bool,
+    keys: Keys,
+}
+
+impl Contract<'_> {
+    fn model(&mut self, pattern: &[usize]) {
+        let (table, keys) = (&self.spec.model, &mut self.keys);
+        keys.add("model_type", ConfigValue::Text(self.spec.checkpoint.model_type.value.clone()));
+        keys.int("hidden_size", size(&table.hidden_size));
+        keys.int("vocab_size", size(&table.vocab_size));
+        keys.int("max_position_embeddings", size(&table.max_position_embeddings));
+        keys.float("rms_norm_eps", *table.rms_norm_eps);
+        keys.bool("tie_word_embeddings", *table.tie_word_embeddings);
+        keys.int("num_hidden_layers", pattern.len());
+        for (key, number) in
+            [("scale_emb", &table.scale_emb), ("scale_depth", &table.scale_depth), ("dim_model_base", &table.dim_model_base)]
+        {
+            if let Some(number) = number {
+                keys.float(key, number.value);
+            }
+        }
+        if self.full && self.architecture.soft_caps != SoftCaps::None {
+            keys.optional_float("final_logit_softcapping", table.final_logit_softcapping.as_ref().map(|cap| cap.value));
+            if self.architecture.soft_caps == SoftCaps::Logits {
+                keys.add("attn_logit_softcapping", ConfigValue::Absent);
+            }
+        }
+    }
+
+    fn gqa(&mut self, gqa: &Gqa) {
+        let (architecture, keys) = (self.architecture, &mut self.keys);
+        keys.int("num_attention_heads", gqa.heads);
+        keys.int("num_key_value_heads", gqa.kv_heads);
+        keys.int("head_dim", gqa.head_dim);
+        if let Some(window) = gqa.sliding_window {
+            keys.int("sliding_window", window);
+        }
+        if self.full {
+            // What the class fixes may still stand in the file, and then it must say the same.
+            let stated = |bias, value| match bias {
+                Bias::Config => ConfigValue::Bool(value),
+                Bias::Fixed(_) => absent_or(ConfigValue::Bool(value)),
+            };
+            keys.add("attention_bias", stated(architecture.qkv_bias, gqa.bias));
+            keys.add("attention_output_bias", absent_or(ConfigValue::Bool(gqa.output_bias)));
+            if let Some(scalar) = gqa.query_pre_attn_scalar {
+                keys.int("query_pre_attn_scalar", scalar);
+            }
+            if architecture.soft_caps == SoftCaps::LogitsAndScores {
+                keys.optional_float("attn_logit_softcapping", gqa.soft_cap);
+            }
+            if architecture.attention_sinks {
+                keys.add("attention_sinks", absent_or(ConfigValue::Bool(gqa.sinks)));
+            }
+            if architecture.attn_output_gate {
+                keys.add("attn_output_gate", absent_or(ConfigValue::Bool(gqa.output_gate)));
+            }
+        }
+        let own_base = architecture.sliding_rope_theta.filter(|key| *key != "rope_theta" && gqa.sliding_window.is_some());
+        match (&gqa.rope, own_base) {
+            (Some(rope), None) => {
+                keys.float("rope_theta", rope.theta);
+                self.rotated(rope, gqa.head_dim);
+                self.scaling(&rope.scaling);
+            }
+            // Everything else that the config says of rotation is about the layers without a window.
+            (Some(rope), Some(key)) => {
+                keys.float(key, rope.theta);
+                self.rotated(rope, gqa.head_dim);
+            }
+            (None, _) if self.full => keys.add("rope_type", absent_or(ConfigValue::Text("none".to_owned()))),
+            (None, _) => {}
+        }
+    }
+
+    /// How much of a head is rotated, and in which pairs. `partial_rotary_factor` is 1 where it is not given.
+    fn rotated(&mut self, rope: &Rope, head_dim: usize) {
+        let keys = &mut self.keys;
+        if !self.full {
+            keys.int("rotary_dim", rope.rotary_dim);
+            return;
+        }
+        keys.add("interleaved", absent_or(ConfigValue::Bool(rope.interleaved)));
+        let factor = ConfigValue::Float(rope.rotary_dim as f64 / head_dim as f64);
+        let whole = rope.rotary_dim == head_dim;
+        keys.add("partial_rotary_factor", if whole { absent_or(factor) } else { factor });
+    }
+
+    fn mla(&mut self, mla: &Mla) {
+        let keys = &mut self.keys;
+        keys.int("num_attention_heads", mla.heads);
+        // Keys and values are made for every head, so that the number of their heads says nothing more.
+        keys.add("num_key_value_heads", absent_or(ConfigValue::Int(mla.heads as u64)));
+        match mla.q_lora_rank {
+            Some(rank) => keys.int("q_lora_rank", rank),
+            None => keys.add("q_lora_rank", ConfigValue::Absent),
+        }
+        keys.int("kv_lora_rank", mla.kv_lora_rank);
+        keys.int("qk_nope_head_dim", mla.nope);
+        keys.int("qk_rope_head_dim", mla.rope_dim);
+        keys.int("v_head_dim", mla.v_head_dim);
+        keys.bool("attention_bias", mla.bias);
+        keys.bool("interleaved", mla.rope.interleaved);
+        keys.float("rope_theta", mla.rope.theta);
+        keys.int("rotary_dim", mla.rope.rotary_dim);
+        self.scaling(&mla.rope.scaling);
+        self.keys.optional_float("llama_4_scaling_beta", mla.query_scale.map(|scale| scale.beta));
+    }
+
+    fn mamba2(&mut self, mamba2: &Mamba2) {
+        let keys = &mut self.keys;
+        keys.int("mamba_num_heads", mamba2.heads);
+        keys.int("mamba_head_dim", mamba2.head_dim);
+        keys.int("ssm_state_size", mamba2.state);
+        keys.int("n_groups", mamba2.groups);
+        keys.int("conv_kernel", mamba2.conv_kernel);
+        keys.int("chunk_size", mamba2.chunk);
+        keys.bool("use_conv_bias", mamba2.conv_bias);
+        keys.bool("use_bias", mamba2.bias);
+        keys.float("time_step_min", mamba2.time_step_min);
+    }
+
+    fn gated_delta_net(&mut self, net: &GatedDeltaNet) {
+        let keys = &mut self.keys;
+        keys.int("linear_num_key_heads", net.key_heads);
+        keys.int("linear_key_head_dim", net.key_dim);
+        keys.int("linear_num_value_heads", net.value_heads);
+        keys.int("linear_value_head_dim", net.value_dim);
+        keys.int("linear_conv_kernel_dim", net.conv_kernel);
+    }
+
+    fn ffn(&mut self, ffn: &Ffn) {
+        match ffn {
+            Ffn::GatedMlp { intermediate_size, act, bias } | Ffn::Mlp { intermediate_size, act, bias } => {
+                self.keys.int("intermediate_size", *intermediate_size);
+                if self.full {
+                    self.keys.add("hidden_act", ConfigValue::Text(act.as_str().to_owned()));
+                    self.mlp_bias(*bias);
+                }
+            }
+            Ffn::Moe(moe) => self.moe(moe),
+        }
+    }
+
+    fn mlp_bias(&mut self, bias: bool) {
+        let value = ConfigValue::Bool(bias);
+        self.keys.add("mlp_bias", if self.architecture.mlp_bias == Bias::Config { value } else { absent_or(value) });
+    }
+
+    /// The reader has what a class fixes as its defaults, so that a file which says otherwise is refused.
+    fn moe(&mut self, moe: &Moe) {
+        // Shared experts and latent projections have none in this version.
+        self.mlp_bias(false);
+        let keys = &mut self.keys;
+        keys.int("n_routed_experts", moe.experts);
+        keys.int("num_experts_per_tok", moe.top_k);
+        keys.int("moe_intermediate_size", moe.intermediate_size);
+        keys.add("hidden_act", ConfigValue::Text(moe.act.as_str().to_owned()));
+        keys.bool("gated", moe.gated);
+        keys.bool("expert_bias", moe.expert_bias);
+        keys.add("scoring_func", ConfigValue::Text(moe.router.scoring.as_str().to_owned()));
+        keys.bool("router_bias", moe.router.bias);
+        keys.bool("e_score_correction_bias", moe.router.correction_bias);
+        keys.int("n_group", moe.router.groups);
+        keys.int("topk_group", moe.router.top_groups);
+        if moe.router.groups > 1 {
+            keys.add("group_score", ConfigValue::Text(moe.router.group_score.as_str().to_owned()));
+        }
+        keys.bool("norm_topk_prob", moe.router.normalise);
+        keys.float("routed_scaling_factor", moe.router.scaling);
+        keys.optional_int("moe_latent_size", moe.latent);
+        keys.optional_int("shared_expert_intermediate_size", moe.shared.map(|shared| shared.intermediate_size));
+        if let Some(shared) = moe.shared {
+            keys.bool("shared_expert_gate", shared.gate);
+        }
+        keys.optional_float("swiglu_limit", moe.clamp.map(|clamp| clamp.limit));
+        keys.optional_float("swiglu_alpha", moe.clamp.map(|clamp| clamp.alpha));
+    }
+
+    fn scaling(&mut self, scaling: &RopeScaling) {
+        let keys = &mut self.keys;
+        let rope_type = match scaling {
+            RopeScaling::Default => "default",
+            RopeScaling::Llama3 { .. } => "llama3",
+            RopeScaling::Linear { .. } => "linear",
+            RopeScaling::Yarn { .. } => "yarn",
+        };
+        keys.add("rope_type", ConfigValue::Text(rope_type.to_owned()));
+        match scaling {
+            RopeScaling::Default => {
+                for key in ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"] {
+                    keys.add(key, ConfigValue::Absent);
+                }
+            }
+            RopeScaling::Linear { factor } => keys.float("factor", *factor),
+            RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
+                keys.float("factor", *factor);
+                keys.float("low_freq_factor", *low_freq_factor);
+                keys.float("high_freq_factor", *high_freq_factor);
+                keys.int("original_max_position_embeddings", *original_max_position_embeddings);
+            }
+            RopeScaling::Yarn {
+                factor,
+                original_max_position_embeddings,
+                beta_fast,
+                beta_slow,
+                truncate,
+                mscale,
+                mscale_all_dim,
+                stated_attention_factor,
+                attention_factor: _,
+            } => {
+                keys.float("factor", *factor);
+                keys.int("original_max_position_embeddings", *original_max_position_embeddings);
+                keys.float("beta_fast", *beta_fast);
+                keys.float("beta_slow", *beta_slow);
+                keys.bool("truncate", *truncate);
+                // An mscale of 0 counts as none, and the reader takes it out.
+                keys.optional_float("mscale", mscale.filter(|m| *m != 0.0));
+                keys.optional_float("mscale_all_dim", mscale_all_dim.filter(|m| *m != 0.0));
+                keys.optional_float("attention_factor", *stated_attention_factor);
+            }
+        }
+    }
+
+    /// What each layer is, where the config lists it.
+    fn layers(&mut self, kinds: &[BlockKind], pattern: &[usize]) {
+        let names = |name: &dyn Fn(&BlockKind) -> &'static str| {
+            let names: Vec<String> = pattern.iter().map(|kind| name(&kinds[*kind]).to_owned()).collect();
+            match names.first() {
+                // A list of equal names is one name, once per layer.
+                Some(first) if names.iter().all(|n| n == first) => ConfigValue::Each(first.clone(), names.len()),
+                _ => ConfigValue::List(names),
+            }
+        };
+        match self.architecture.layer_types {
+            LayerTypes::Unread => {}
+            LayerTypes::IfGiven => self.keys.add("layer_types", absent_or(names(&layer_type))),
+            LayerTypes::Given => self.keys.add("layer_types", names(&layer_type)),
+        }
+        if self.architecture.mlp_layer_types {
+            let sparse = |kind: &BlockKind| if matches!(kind.ffn, Some((_, Ffn::Moe(_)))) { "sparse" } else { "dense" };
+            self.keys.add("mlp_layer_types", names(&sparse));
+        }
     }
 }
 
-/// The key of MODEL.toml that states a key of config.json.
-fn stated<'s>(spec: &'s ModelSpec, key: &str) -> Option<&'s Span> {
-    let model = &spec.model;
-    let gqa = spec.mixers.first().map(|(_, MixerSpec::Gqa(gqa))| gqa);
-    let ffn = spec.ffns.first().map(|(_, FfnSpec::GatedMlp { intermediate_size, hidden_act, mlp_bias })| {
-        (&intermediate_size.key, &hidden_act.key, &mlp_bias.key)
-    });
-    Some(match key {
-        "model_type" => &spec.checkpoint.model_type.key,
-        "hidden_size" => &model.hidden_size.key,
-        "vocab_size" => &model.vocab_size.key,
-        "max_position_embeddings" => &model.max_position_embeddings.key,
-        "rms_norm_eps" => &model.rms_norm_eps.key,
-        "tie_word_embeddings" => &model.tie_word_embeddings.key,
-        "num_hidden_layers" => &spec.layers.num_hidden_layers.key,
-        "num_attention_heads" => &gqa?.num_attention_heads.key,
-        "num_key_value_heads" => &gqa?.num_key_value_heads.key,
-        "head_dim" => &gqa?.head_dim.key,
-        "attention_bias" => &gqa?.attention_bias.key,
-        "rope_theta" => &gqa?.rope.rope_theta.key,
-        "rotary_dim" | "partial_rotary_factor" => &gqa?.rope.rotary_dim.key,
-        "rope_type" | "factor" | "low_freq_factor" | "high_freq_factor" | "original_max_position_embeddings" => {
-            &gqa?.rope.scaling.key
-        }
-        "intermediate_size" => ffn?.0,
-        "hidden_act" => ffn?.1,
-        "mlp_bias" => ffn?.2,
-        _ => return None,
-    })
+/// What `layer_types` says of a layer.
+fn layer_type(kind: &BlockKind) -> &'static str {
+    match (&kind.mixer, &kind.ffn) {
+        (Some((_, Mixer::Mamba2(_) | Mixer::GatedDeltaNet(_))), _) => "linear_attention",
+        (Some((_, Mixer::Gqa(gqa))), _) if gqa.sliding_window.is_some() => "sliding_attention",
+        (Some((_, Mixer::Gqa(_) | Mixer::Mla(_))), _) => "full_attention",
+        (None, Some((_, Ffn::Moe(_)))) => "moe",
+        (None, _) => "mlp",
+    }
 }
 
 #[derive(Default)]
@@ -262,31 +349,20 @@ impl Keys {
     fn int(&mut self, key: &str, value: usize) {
         self.add(key, ConfigValue::Int(value as u64));
     }
-}
 
-/// `partial_rotary_factor` is 1 where it is not given.
-fn partial_rotary(keys: &mut Keys, rotary_dim: usize, head_dim: usize) {
-    if rotary_dim == head_dim {
-        keys.add("partial_rotary_factor", ConfigValue::AbsentOr(Box::new(ConfigValue::Float(1.0))));
-    } else {
-        keys.add("partial_rotary_factor", ConfigValue::Float(rotary_dim as f64 / head_dim as f64));
+    fn float(&mut self, key: &str, value: f64) {
+        self.add(key, ConfigValue::Float(value));
     }
-}
 
-fn scaling(keys: &mut Keys, scaling: &RopeScaling) {
-    match scaling {
-        RopeScaling::Default => {
-            keys.add("rope_type", ConfigValue::Text("default".to_owned()));
-            for key in ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"] {
-                keys.add(key, ConfigValue::Absent);
-            }
-        }
-        RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
-            keys.add("rope_type", ConfigValue::Text("llama3".to_owned()));
-            keys.add("factor", ConfigValue::Float(*factor));
-            keys.add("low_freq_factor", ConfigValue::Float(*low_freq_factor));
-            keys.add("high_freq_factor", ConfigValue::Float(*high_freq_factor));
-            keys.int("original_max_position_embeddings", *original_max_position_embeddings);
-        }
+    fn bool(&mut self, key: &str, value: bool) {
+        self.add(key, ConfigValue::Bool(value));
+    }
+
+    fn optional_int(&mut self, key: &str, value: Option<usize>) {
+        self.add(key, value.map_or(ConfigValue::Absent, |value| ConfigValue::Int(value as u64)));
+    }
+
+    fn optional_float(&mut self, key: &str, value: Option<f64>) {
+        self.add(key, value.map_or(ConfigValue::Absent, ConfigValue::Float));
     }
 }

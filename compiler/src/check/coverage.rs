@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Id, listed};
 use crate::model::{Model, Requirement, Target};
 use crate::program::{Op, OpKind, Ops};
 use crate::source::{Span, Spanned};
-use crate::spec::{FfnSpec, GqaSpec, MixerSpec, ModelSpec, ParamRule, TemplateSpec};
+use crate::spec::{FfnSpec, GqaSpec, KvCacheLayers, KvDtype, MixerSpec, ModelSpec, ParamRule, RopeSpec, TemplateSpec};
 
 /// An op of a model on one of its targets, and what it asks of a kernel.
 #[derive(Clone)]
@@ -142,7 +142,7 @@ fn none_fits(gap: &Gap<'_>) -> Diagnostic {
         let templates = gap.members.iter().map(|(_, misfits)| misfits.iter().map(|m| m.template));
         let choices: Vec<Vec<_>> = templates.map(|each| each.map(|t| fit::rule(t, param)).collect()).collect();
         ways.extend(match need.owner() {
-            Owner::Mixer(_, gqa) if param == "group" => need.legal_heads(gqa, &choices),
+            Owner::Mixer(_, MixerSpec::Gqa(gqa)) if param == "group" => need.legal_heads(gqa, &choices),
             _ => fit::legal(asked, &choices),
         });
     }
@@ -169,7 +169,7 @@ fn several_fit(need: &Need<'_>, templates: &[&TemplateSpec]) -> Diagnostic {
 
 /// Whose op it is: the table of MODEL.toml that states its dimensions.
 enum Owner<'a> {
-    Mixer(&'a Spanned<String>, &'a GqaSpec),
+    Mixer(&'a Spanned<String>, &'a MixerSpec),
     Ffn(&'a Spanned<String>, &'a FfnSpec),
     Model,
 }
@@ -178,8 +178,8 @@ impl<'a> Need<'a> {
     fn owner(&self) -> Owner<'a> {
         let kind = self.kinds().next().map(|k| &self.model.kinds[k]);
         let mixer = |name: &str| {
-            let (name, MixerSpec::Gqa(gqa)) = self.spec.mixers.iter().find(|(n, _)| n.value == name)?;
-            Some(Owner::Mixer(name, gqa))
+            let (name, mixer) = self.spec.mixers.iter().find(|(n, _)| n.value == name)?;
+            Some(Owner::Mixer(name, mixer))
         };
         let owner = match part(&self.op.kind) {
             Part::Mixer => kind.and_then(|kind| mixer(&kind.mixer.as_ref()?.0)),
@@ -189,7 +189,7 @@ impl<'a> Need<'a> {
                 Some(Owner::Ffn(name, ffn))
             }),
             Part::Rotation(rotary_dim) => {
-                let rotates = |m: &MixerSpec| matches!(m, MixerSpec::Gqa(gqa) if size(&gqa.rope.rotary_dim) == rotary_dim);
+                let rotates = |m: &MixerSpec| rope(m).is_some_and(|rope| size(&rope.rotary_dim) == rotary_dim);
                 self.spec.mixers.iter().find(|(_, m)| rotates(m)).and_then(|(name, _)| mixer(&name.value))
             }
             Part::Model => None,
@@ -230,32 +230,26 @@ impl<'a> Need<'a> {
         let needed = format!("needed {}", self.layers());
         let (model, owner) = (&self.spec.model, self.owner());
         let is = |stated: &Spanned<u64>| asked == Asked::Number(stated.value);
-        let place = match (param, &owner) {
-            ("group", Owner::Mixer(_, gqa)) => {
-                let (heads, kv_heads) = (gqa.num_attention_heads.value, gqa.num_key_value_heads.value);
-                let label = format!("{heads} / {kv_heads} = {asked} query heads share each, {needed}");
-                return (gqa.num_key_value_heads.span.clone(), label);
-            }
-            ("head_dim", Owner::Mixer(_, gqa)) => gqa.head_dim.span.clone(),
-            ("rotary_dim", Owner::Mixer(_, gqa)) => gqa.rope.rotary_dim.span.clone(),
-            ("layout", Owner::Mixer(_, gqa)) => gqa.rope.interleaved.span.clone(),
-            ("num_key_value_heads", Owner::Mixer(_, gqa)) => gqa.num_key_value_heads.span.clone(),
-            ("kv_dtype", Owner::Mixer(_, gqa)) => {
-                let edges = gqa.kv_cache_layers.as_ref().map(|edges| &edges.dtype);
-                let stated = gqa.kv_cache_dtype.iter().chain(edges).find(|d| asked == Asked::Name(d.as_str()));
-                stated.map_or(gqa.kv_cache_dtype.span.clone(), |dtype| dtype.span.clone())
-            }
-            ("format", _) => {
+        if let ("group", Owner::Mixer(_, MixerSpec::Gqa(gqa))) = (param, &owner) {
+            let (heads, kv_heads) = (gqa.num_attention_heads.value, gqa.num_key_value_heads.value);
+            let label = format!("{heads} / {kv_heads} = {asked} query heads share each, {needed}");
+            return (gqa.num_key_value_heads.span.clone(), label);
+        }
+        let stated = match &owner {
+            _ if param == "format" => {
                 let accept = &self.spec.weights.accept;
                 let stated = accept.iter().find(|format| asked == Asked::Name(format.as_str()));
-                stated.map_or(accept.span.clone(), |format| format.span.clone())
+                Some(stated.map_or(&accept.span, |format| &format.span))
             }
-            (_, Owner::Ffn(_, FfnSpec::GatedMlp { intermediate_size, .. })) if is(intermediate_size) => {
-                intermediate_size.span.clone()
-            }
-            _ if is(&model.hidden_size) => model.hidden_size.span.clone(),
-            _ if is(&model.vocab_size) => model.vocab_size.span.clone(),
-            _ => self.place(),
+            Owner::Mixer(_, mixer) => stated_by_mixer(mixer, param, asked),
+            Owner::Ffn(_, ffn) => stated_by_ffn(ffn, param, asked),
+            Owner::Model => None,
+        };
+        let place = match stated {
+            Some(span) => span.clone(),
+            None if is(&model.hidden_size) => model.hidden_size.span.clone(),
+            None if is(&model.vocab_size) => model.vocab_size.span.clone(),
+            None => self.place(),
         };
         (place, needed)
     }
@@ -270,6 +264,92 @@ impl<'a> Need<'a> {
     }
 }
 
+/// The rotation of a mixer.
+fn rope(mixer: &MixerSpec) -> Option<&RopeSpec> {
+    match mixer {
+        MixerSpec::Gqa(gqa) => gqa.rope.as_ref(),
+        MixerSpec::Mla(mla) => Some(&mla.rope),
+        MixerSpec::Mamba2(_) | MixerSpec::GatedDeltaNet(_) => None,
+    }
+}
+
+/// Where a mixer states the value of a parameter.
+fn stated_by_mixer<'s>(mixer: &'s MixerSpec, param: &str, asked: Asked) -> Option<&'s Span> {
+    match (param, rope(mixer)) {
+        ("rotary_dim", Some(rope)) => return Some(&rope.rotary_dim.span),
+        ("layout", Some(rope)) => return Some(&rope.interleaved.span),
+        _ => {}
+    }
+    let number = match mixer {
+        MixerSpec::Gqa(gqa) => match param {
+            "head_dim" => &gqa.head_dim,
+            "num_key_value_heads" => &gqa.num_key_value_heads,
+            "kv_dtype" => return Some(cache_dtype(&gqa.kv_cache_dtype, gqa.kv_cache_layers.as_ref(), asked)),
+            "window" => return Some(&gqa.sliding_window.span),
+            _ => return None,
+        },
+        MixerSpec::Mla(mla) => match param {
+            "num_attention_heads" => &mla.num_attention_heads,
+            "qk_nope_head_dim" => &mla.qk_nope_head_dim,
+            "qk_rope_head_dim" => &mla.qk_rope_head_dim,
+            "v_head_dim" => &mla.v_head_dim,
+            "kv_lora_rank" => &mla.kv_lora_rank,
+            "kv_dtype" => return Some(cache_dtype(&mla.kv_cache_dtype, mla.kv_cache_layers.as_ref(), asked)),
+            _ => return None,
+        },
+        MixerSpec::Mamba2(mamba2) => match param {
+            "heads" => &mamba2.mamba_num_heads,
+            "head_dim" => &mamba2.mamba_head_dim,
+            "state" => &mamba2.ssm_state_size,
+            "groups" => &mamba2.n_groups,
+            "chunk" => &mamba2.chunk_size,
+            "conv_kernel" => &mamba2.conv_kernel,
+            _ => return None,
+        },
+        MixerSpec::GatedDeltaNet(net) => match param {
+            "key_heads" => &net.linear_num_key_heads,
+            "key_dim" => &net.linear_key_head_dim,
+            "value_heads" => &net.linear_num_value_heads,
+            "value_dim" | "head_dim" => &net.linear_value_head_dim,
+            "conv_kernel" => &net.linear_conv_kernel_dim,
+            _ => return None,
+        },
+    };
+    Some(&number.span)
+}
+
+fn cache_dtype<'s>(
+    list: &'s Spanned<Vec<Spanned<KvDtype>>>,
+    edges: Option<&'s Spanned<KvCacheLayers>>,
+    asked: Asked,
+) -> &'s Span {
+    let stated = list.iter().chain(edges.map(|edges| &edges.dtype)).find(|d| asked == Asked::Name(d.as_str()));
+    stated.map_or(&list.span, |dtype| &dtype.span)
+}
+
+/// Where a feed-forward states the value of a parameter.
+fn stated_by_ffn<'s>(ffn: &'s FfnSpec, param: &str, asked: Asked) -> Option<&'s Span> {
+    let is = |stated: &Spanned<u64>| asked == Asked::Number(stated.value);
+    match ffn {
+        FfnSpec::GatedMlp { intermediate_size, .. } | FfnSpec::Mlp { intermediate_size, .. } => {
+            is(intermediate_size).then_some(&intermediate_size.span)
+        }
+        FfnSpec::Moe(moe) => match param {
+            "experts" => Some(&moe.n_routed_experts.span),
+            "top_k" => Some(&moe.num_experts_per_tok.span),
+            "act" => Some(&moe.hidden_act.span),
+            "intermediate_size" => Some(&moe.moe_intermediate_size.span),
+            _ if is(&moe.n_routed_experts) => Some(&moe.n_routed_experts.span),
+            _ => {
+                let width = |stated: &'s Spanned<Option<u64>>| {
+                    stated.value.is_some_and(|width| asked == Asked::Number(width)).then_some(&stated.span)
+                };
+                width(&moe.shared_expert_intermediate_size).or_else(|| width(&moe.moe_latent_size))
+            }
+        },
+    }
+}
+
 /// Which part of a model an op belongs to.
 enum Part {
     Mixer,
@@ -280,26 +360,62 @@ enum Part {
 
 fn part(kind: &OpKind) -> Part {
     match kind {
-        OpKind::HeadNorm { .. } | OpKind::Rope { .. } | OpKind::KvAppend { .. } | OpKind::Attention { .. } => Part::Mixer,
-        OpKind::ActMul { .. } => Part::Ffn,
         OpKind::RopeAngles { rotary_dim, .. } => Part::Rotation(*rotary_dim),
-        OpKind::Embedding { .. } | OpKind::Scale { .. } | OpKind::GatherLogitRows { .. } => Part::Model,
+        OpKind::HeadNorm { .. }
+        | OpKind::Rope { .. }
+        | OpKind::KvAppend { .. }
+        | OpKind::Attention { .. }
+        | OpKind::SigmoidMul { .. }
+        | OpKind::LatentNorm { .. }
+        | OpKind::QueryScale { .. }
+        | OpKind::LatentAppend { .. }
+        | OpKind::Mla { .. }
+        | OpKind::CausalConv { .. }
+        | OpKind::Mamba2 { .. }
+        | OpKind::GatedGroupNorm { .. }
+        | OpKind::Delta { .. }
+        | OpKind::GatedHeadNorm { .. } => Part::Mixer,
+        OpKind::Act { .. }
+        | OpKind::ActMul { .. }
+        | OpKind::Route { .. }
+        | OpKind::Experts { .. }
+        | OpKind::SigmoidGateAdd { .. } => Part::Ffn,
+        OpKind::Embedding { .. }
+        | OpKind::Scale { .. }
+        | OpKind::Add { .. }
+        | OpKind::AddScaled { .. }
+        | OpKind::GatherLogitRows { .. }
+        | OpKind::SoftCap { .. } => Part::Model,
         OpKind::RmsNorm { weight, .. }
         | OpKind::RmsNormAdd { weight, .. }
         | OpKind::Linear { weight, .. }
-        | OpKind::AddBias { weight, .. } => match weight {
-            Role::PostAttentionLayernorm
-            | Role::PreFeedforwardLayernorm
-            | Role::PostFeedforwardLayernorm
-            | Role::GateProj
-            | Role::UpProj
-            | Role::DownProj
-            | Role::GateBias
-            | Role::UpBias
-            | Role::DownBias => Part::Ffn,
-            Role::EmbedTokens | Role::Norm | Role::LmHead => Part::Model,
-            _ => Part::Mixer,
-        },
+        | OpKind::AddBias { weight, .. } => part_of_weight(*weight),
+    }
+}
+
+fn part_of_weight(weight: Role) -> Part {
+    match weight {
+        Role::PostAttentionLayernorm
+        | Role::PreFeedforwardLayernorm
+        | Role::PostFeedforwardLayernorm
+        | Role::GateProj
+        | Role::UpProj
+        | Role::DownProj
+        | Role::GateBias
+        | Role::UpBias
+        | Role::DownBias
+        | Role::Router
+        | Role::RouterBias
+        | Role::CorrectionBias
+        | Role::Experts
+        | Role::SharedGateProj
+        | Role::SharedUpProj
+        | Role::SharedDownProj
+        | Role::SharedExpertGate
+        | Role::LatentIn
+        | Role::LatentOut => Part::Ffn,
+        Role::EmbedTokens | Role::Norm | Role::LmHead => Part::Model,
+        _ => Part::Mixer,
     }
 }
 

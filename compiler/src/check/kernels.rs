@@ -8,7 +8,6 @@ use crate::cost::{self, Step};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::lower;
 use crate::model::{Kernel, Model, Selection, Target};
-use crate::program::Ops;
 use crate::source::Spanned;
 use crate::spec::{KernelEntry, KernelSpec, ModelSpec, ParamRule, ParamValue, TemplateSpec};
 
@@ -20,9 +19,10 @@ pub(super) fn select(
     templates: &BTreeMap<String, TemplateSpec>,
     diags: &mut Diagnostics,
 ) -> Vec<(Target, Selection)> {
-    let ops = lower::ops(model);
     let mut all = Vec::new();
+    let mut used = Vec::new();
     for target in &spec.model.targets.value {
+        let ops = lower::ops(model, target.value);
         let (mut selection, mut failures): (Selection, Vec<Failure<'_>>) = Default::default();
         for op in ops.iter() {
             let requirement = op.requirement(&model.checkpoint.accept);
@@ -42,9 +42,12 @@ pub(super) fn select(
         let has_kernels = templates.values().any(|t| t.target.value == target.value);
         diags.extend(coverage::report(&failures, has_kernels));
         all.push((target.value, selection));
+        used.extend(ops.iter().map(|op| op.requirement(&model.checkpoint.accept).op));
     }
+    used.sort_unstable();
+    used.dedup();
     if let Some(kernel) = kernel {
-        unused(kernel, spec, &ops, model, templates, diags);
+        unused(kernel, spec, &used, templates, diags);
     }
     all
 }
@@ -191,18 +194,14 @@ fn parameter(template: &TemplateSpec, key: &Spanned<String>, value: &Spanned<Par
     })
 }
 
-/// Entries of KERNEL.toml that nothing reads.
+/// Entries of KERNEL.toml that nothing reads; `used` are the ops of the model.
 fn unused(
     kernel: &KernelSpec,
     spec: &ModelSpec,
-    ops: &Ops,
-    model: &Model,
+    used: &[&str],
     templates: &BTreeMap<String, TemplateSpec>,
     diags: &mut Diagnostics,
 ) {
-    let mut used: Vec<&str> = ops.iter().map(|op| op.requirement(&model.checkpoint.accept).op).collect();
-    used.sort_unstable();
-    used.dedup();
     for entry in &kernel.entries {
         let (target, op) = (entry.target.value, entry.op.value.as_str());
         if !spec.model.targets.iter().any(|t| t.value == target) {
@@ -219,7 +218,7 @@ fn unused(
                 diagnostic.label(&entry.op.span, "no layer needs it").help("delete the table")
             } else {
                 let diagnostic = diagnostic.label(&entry.op.span, "nor of any template");
-                suggest(diagnostic, op, &used, &entry.op.span, || format!("its ops are {}", quoted(&used)))
+                suggest(diagnostic, op, used, &entry.op.span, || format!("its ops are {}", quoted(used)))
             });
         }
     }

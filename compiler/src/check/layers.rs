@@ -1,10 +1,10 @@
 //! Blocks and the order in which layers use them.
 
-use super::{attention, size, suggest_text};
+use super::{experts, mixer, size, suggest_text};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
-use crate::model::{BlockKind, Ffn};
+use crate::model::BlockKind;
 use crate::source::Spanned;
-use crate::spec::{BlockSpec, FfnSpec, ModelSpec};
+use crate::spec::{BlockSpec, ModelSpec};
 
 /// Resolves the pattern into block kinds (in the order of first use) and one index per layer.
 pub fn kinds(spec: &ModelSpec, diags: &mut Diagnostics) -> Option<(Vec<BlockKind>, Vec<usize>)> {
@@ -31,25 +31,17 @@ pub fn kinds(spec: &ModelSpec, diags: &mut Diagnostics) -> Option<(Vec<BlockKind
         let Some((_, block)) = spec.layers.blocks.iter().find(|(n, _)| n.value == name.value) else { continue };
         let mixer = block.mixer.as_ref().and_then(|m| {
             let (_, found) = resolve("mixer", "mixer", m, &spec.mixers, diags)?;
-            Some((m.value.clone(), attention::mixer(spec, found, layers_using(spec, &pattern, &m.value), diags)?))
+            Some((m.value.clone(), mixer::mixer(spec, found, layers_using(spec, &pattern, &m.value), diags)?))
         });
         let ffn = block.ffn.as_ref().and_then(|f| {
-            let (_, found) = resolve("ffn", "feed-forward", f, &spec.ffns, diags)?;
-            Some((f.value.clone(), ffn(found)))
+            let (name, found) = resolve("ffn", "feed-forward", f, &spec.ffns, diags)?;
+            Some((f.value.clone(), experts::ffn(name, found, diags)?))
         });
         kinds.push(BlockKind { name: name.value.clone(), mixer, ffn, norm: *block.norm });
         index.push(kinds.len() - 1);
     }
     unused(spec, diags);
     (diags.len() == before).then_some((kinds, index))
-}
-
-fn ffn(spec: &FfnSpec) -> Ffn {
-    match spec {
-        FfnSpec::GatedMlp { intermediate_size, hidden_act, mlp_bias } => {
-            Ffn::GatedMlp { intermediate_size: size(intermediate_size), act: **hidden_act, bias: **mlp_bias }
-        }
-    }
 }
 
 /// One block name per layer.

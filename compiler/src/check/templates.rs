@@ -27,34 +27,93 @@ const FORMAT: Param = Param::Name(&{
     }
     names
 });
-const KV_DTYPE: Param = Param::Name(&["f32", "bf16"]);
+const KV_DTYPE: Param = Param::Name(&["f32", "bf16", "fp8_e4m3"]);
 const LAYOUT: Param = Param::Name(&["halves", "interleaved"]);
 use Param::Number;
 
 /// Every op that a model can ask for, with its parameters: what [`crate::program::Op::requirement`] gives.
-const OPS: [(&str, &[(&str, Param)]); 15] = [
+const OPS: [(&str, &[(&str, Param)]); 47] = [
     ("embedding", &[("vocab", Number), ("dim", Number), ("format", FORMAT)]),
-    ("scale", &[("dim", Number)]),
+    ("scale", DIM),
     ("rope_angles", &[("rotary_dim", Number)]),
-    ("rms_norm", &[("dim", Number)]),
-    ("rms_norm_add", &[("dim", Number)]),
+    ("rms_norm", DIM),
+    ("rms_norm_add", DIM),
     ("head_norm", &[("dim", Number), ("head_dim", Number)]),
     ("linear", &[("out", Number), ("in", Number), ("format", FORMAT)]),
-    ("add_bias", &[("dim", Number)]),
-    ("rope", &[("dim", Number), ("head_dim", Number), ("rotary_dim", Number), ("layout", LAYOUT)]),
+    ("add_bias", DIM),
+    ("rope", ROPE),
+    ("rope_tail", ROPE),
     ("kv_append", &[("num_key_value_heads", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE)]),
     ("attention", ATTENTION),
     ("sliding_attention", SLIDING_ATTENTION),
-    ("silu_mul", &[("dim", Number)]),
-    ("gelu_tanh_mul", &[("dim", Number)]),
-    ("gather_logit_rows", &[("dim", Number)]),
+    ("softcap_attention", ATTENTION),
+    ("sink_attention", ATTENTION),
+    ("sigmoid_mul", DIM),
+    ("latent_norm", &[("dim", Number), ("kv_lora_rank", Number)]),
+    ("query_scale", DIM),
+    ("latent_append", &[("kv_lora_rank", Number), ("qk_rope_head_dim", Number), ("kv_dtype", KV_DTYPE)]),
+    ("mla_prefill", MLA),
+    ("mla_decode", MLA),
+    ("causal_conv", CONV),
+    ("causal_conv_bias", CONV),
+    ("mamba2_scan", &[("heads", Number), ("head_dim", Number), ("state", Number), ("groups", Number), ("chunk", Number)]),
+    ("mamba2_update", &[("heads", Number), ("head_dim", Number), ("state", Number), ("groups", Number)]),
+    ("gated_group_norm", &[("dim", Number), ("groups", Number)]),
+    ("delta_prefill", DELTA),
+    ("delta_decode", DELTA),
+    ("gated_head_norm", &[("dim", Number), ("head_dim", Number)]),
+    ("silu", DIM),
+    ("gelu", DIM),
+    ("gelu_tanh", DIM),
+    ("relu2", DIM),
+    ("silu_mul", DIM),
+    ("gelu_mul", DIM),
+    ("gelu_tanh_mul", DIM),
+    ("relu2_mul", DIM),
+    ("route", &[("experts", Number), ("top_k", Number)]),
+    ("route_biased", &[("experts", Number), ("top_k", Number)]),
+    ("gated_experts", EXPERTS),
+    ("clamped_experts", EXPERTS),
+    ("plain_experts", EXPERTS),
+    ("sigmoid_gate_add", DIM),
+    ("add", DIM),
+    ("add_scaled", DIM),
+    ("gather_logit_rows", DIM),
+    ("soft_cap", DIM),
 ];
+
+const DIM: &[(&str, Param)] = &[("dim", Number)];
+
+const ROPE: &[(&str, Param)] = &[("dim", Number), ("head_dim", Number), ("rotary_dim", Number), ("layout", LAYOUT)];
 
 const ATTENTION: &[(&str, Param)] =
     &[("num_key_value_heads", Number), ("group", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE)];
 
 const SLIDING_ATTENTION: &[(&str, Param)] =
     &[("num_key_value_heads", Number), ("group", Number), ("head_dim", Number), ("kv_dtype", KV_DTYPE), ("window", Number)];
+
+const MLA: &[(&str, Param)] = &[
+    ("num_attention_heads", Number),
+    ("qk_nope_head_dim", Number),
+    ("qk_rope_head_dim", Number),
+    ("v_head_dim", Number),
+    ("kv_lora_rank", Number),
+    ("form", Param::Name(&["expanded", "absorbed"])),
+    ("kv_dtype", KV_DTYPE),
+];
+
+const CONV: &[(&str, Param)] = &[("dim", Number), ("conv_kernel", Number)];
+
+const DELTA: &[(&str, Param)] = &[("key_heads", Number), ("key_dim", Number), ("value_heads", Number), ("value_dim", Number)];
+
+const EXPERTS: &[(&str, Param)] = &[
+    ("experts", Number),
+    ("top_k", Number),
+    ("dim", Number),
+    ("intermediate_size", Number),
+    ("act", Param::Name(&["silu", "gelu", "gelu_pytorch_tanh", "relu2"])),
+    ("format", FORMAT),
+];
 
 const CLASSES: [&str; 3] = ["products", "exponentials", "elementwise"];
 const ACCUMULATORS: [&str; 3] = ["f32", "f64", "i32"];

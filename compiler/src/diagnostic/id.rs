@@ -56,6 +56,7 @@ ids! {
     ExpressionSyntax = "expression-syntax", "An expression that cannot be read.";
     UnknownDim = "unknown-dim", "An expression over a name that is no dimension here.";
     SoftmaxScale = "softmax-scale", "A softmax scale that this kind of attention cannot have.";
+    SoftmaxScaleAbsorbed = "softmax-scale-absorbed", "A softmax scale of latent attention that is taken over the latent.";
     KvDtypeMissing = "kv-dtype-missing", "A cache without an element type.";
     KvDtypeUnsupported = "kv-dtype-unsupported", "An element type that the cache cannot have.";
     WeightFormatUnsupported = "weight-format-unsupported", "A storage format that cannot be read.";

@@ -1,12 +1,28 @@
 //! `mod.rs` of a model: what it is, as constants, and what the compiler believed, as assertions.
 
+mod parts;
+
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::imports::Imports;
 use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust, thousands};
 use crate::lower;
-use crate::model::{ChatTemplate, ConfigValue, Ffn, Gqa, KvDtype, Mixer, Model, Pull, RopeScaling, Target};
+use crate::model::{ChatTemplate, ConfigValue, KvCache, KvDtype, Model, Pull, Target};
 use crate::program::{CacheDtype, Program, Schedule};
+
+/// What `mod.rs` may import from the runtime.
+const RUNTIME: [(&str, &[&str]); 6] = [
+    ("tenon_core::dtype", &["KvDtypeName"]),
+    ("tenon_core::experts", &["GroupScore", "Router", "RouterScores"]),
+    (
+        "tenon_core::model",
+        &["ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"],
+    ),
+    ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
+    ("tenon_core::scale", &["QueryScale", "SoftmaxScale"]),
+    ("tenon_core::weights", &["ConfigContract", "ConfigKey", "Expected", "IgnoredKey"]),
+];
 
 /// The text of `mod.rs`.
 pub fn constants(programs: &[Program<'_>]) -> String {
@@ -21,22 +37,42 @@ pub fn constants(programs: &[Program<'_>]) -> String {
     let (hidden, vocab, positions) = (int(model.hidden_size), int(model.vocab_size), int(model.max_position_embeddings));
     let (layers, eps) = (int(model.pattern.len()), f32_literal(model.rms_norm_eps as f32));
     let parameters = TokenStream::from(proc_macro2::TokenTree::from(proc_macro2::Literal::u64_unsuffixed(program.parameters())));
-    let mixers = mixers(model);
+    let (factors, mixers, ffns) = (factors(model), parts::mixers(model), parts::ffns(model));
     let kv_layers = kv_layers(program);
     let config = config(model);
     let info = info(program);
     let entry = entry(programs);
     let asserts = asserts(program);
     let header = format!("{}: what the model is. {} parameters.", model.name, thousands(program.parameters()));
-    let scale = (model.embedding_scale.value != 1.0).then(|| {
-        let (value, doc) = (f32_literal(model.embedding_scale.value), format!(" `{}`", model.embedding_scale.formula));
-        quote!(#[doc = #doc] pub const EMBEDDING_SCALE: f32 = #value;)
-    });
-    let pull_source = (!model.checkpoint.pull.is_empty()).then(|| quote!(PullSource,));
-    let pip_part = model.checkpoint.pull.iter().any(|p| matches!(p, Pull::Pip { .. })).then(|| quote!(PipPart,));
-
-    let ignored_key = (!model.config.ignored.is_empty()).then(|| quote!(, IgnoredKey));
-    let layouts = layouts(model);
+    let body = quote! {
+        /// Width of the residual stream.
+        pub const HIDDEN_SIZE: usize = #hidden;
+        /// Rows of the embedding.
+        pub const VOCAB_SIZE: usize = #vocab;
+        /// Layers.
+        pub const NUM_HIDDEN_LAYERS: usize = #layers;
+        /// Longest context, in tokens.
+        pub const MAX_POSITION_EMBEDDINGS: usize = #positions;
+        /// Added to the mean square under the root of every norm.
+        pub const RMS_NORM_EPS: f32 = #eps;
+        #factors
+        /// Embeddings included; a tied head counts once.
+        pub const PARAMETERS: u64 = #parameters;
+        #mixers
+        #ffns
+        #kv_layers
+        #space
+        #config
+        #space
+        #info
+        #space
+        #entry
+        #space
+        #asserts
+    };
+    let mut imports = Imports::of(&body);
+    let runtime: Vec<TokenStream> =
+        RUNTIME.iter().filter_map(|(path, names)| imports.take(path, names.iter().copied())).collect();
     rust(
         &[&header, &edit_line(&model.folder)],
         quote! {
@@ -44,133 +80,35 @@ pub fn constants(programs: &[Program<'_>]) -> String {
             /// Tensors of the checkpoint, and weights as they are kept.
             pub mod weights;
             #space
-            use tenon_core::dtype::KvDtypeName;
-            use tenon_core::model::{ChatTemplate, KvLayer, ModelEntry, ModelInfo, #pip_part #pull_source SamplingDefaults};
-            use tenon_core::rope::{#(#layouts,)* Rope, RopeScaling};
-            use tenon_core::scale::SoftmaxScale;
-            use tenon_core::weights::{ConfigContract, ConfigKey, Expected #ignored_key};
+            #(#runtime)*
             #space
-            /// Width of the residual stream.
-            pub const HIDDEN_SIZE: usize = #hidden;
-            /// Rows of the embedding.
-            pub const VOCAB_SIZE: usize = #vocab;
-            /// Layers.
-            pub const NUM_HIDDEN_LAYERS: usize = #layers;
-            /// Longest context, in tokens.
-            pub const MAX_POSITION_EMBEDDINGS: usize = #positions;
-            /// Added to the mean square under the root of every norm.
-            pub const RMS_NORM_EPS: f32 = #eps;
-            #scale
-            /// Embeddings included; a tied head counts once.
-            pub const PARAMETERS: u64 = #parameters;
-            #mixers
-            #kv_layers
-            #space
-            #config
-            #space
-            #info
-            #space
-            #entry
-            #space
-            #asserts
+            #body
         },
     )
 }
 
-/// Types of the rope layouts in use.
-pub fn layouts(model: &Model) -> Vec<proc_macro2::Ident> {
-    let used: std::collections::BTreeSet<&str> =
-        lower::ropes(model).iter().map(|(_, r)| if r.interleaved { "Interleaved" } else { "Halves" }).collect();
-    used.into_iter().map(ident).collect()
-}
-
-/// Every mixer once, with the kinds that use it.
-fn gqas(model: &Model) -> Vec<(&str, &Gqa)> {
-    let mut found: Vec<(&str, &Gqa)> = Vec::new();
-    for (name, Mixer::Gqa(gqa)) in model.kinds.iter().filter_map(|k| k.mixer.as_ref()) {
-        if !found.iter().any(|(n, _)| n == name) {
-            found.push((name, gqa));
-        }
-    }
-    found
-}
-
-fn mixers(model: &Model) -> TokenStream {
+/// Factors and bounds that stand outside the layers' parts.
+fn factors(model: &Model) -> TokenStream {
     let mut items = TokenStream::new();
-    let ropes = lower::ropes(model);
-    let space = blank();
-    for (name, gqa) in gqas(model) {
-        let prefix = |key: &str| constant(&lower::mixer_constant(model, name, key));
-        let (heads, kv_heads, head_dim) = (prefix("num_attention_heads"), prefix("num_key_value_heads"), prefix("head_dim"));
-        let (h, k, d) = (int(gqa.heads), int(gqa.kv_heads), int(gqa.head_dim));
-        let (scale, value, dims) = (prefix("softmax_scale"), f32_literal(gqa.scale.value), int(gqa.scale.dims));
-        let doc = format!(" `{}` = 1 / sqrt({})", gqa.scale.formula, gqa.scale.dims);
-        items.extend(quote! {
-            #space
-            /// Query heads.
-            pub const #heads: usize = #h;
-            /// Key-value heads.
-            pub const #kv_heads: usize = #k;
-            /// Elements of a head.
-            pub const #head_dim: usize = #d;
-            #[doc = #doc]
-            pub const #scale: SoftmaxScale = SoftmaxScale::rsqrt(#dims, #value);
-        });
-        if let Some(window) = gqa.sliding_window {
-            let (name, window) = (prefix("sliding_window"), int(window));
-            items.extend(quote! {
-                /// Tokens that a query sees, itself included.
-                pub const #name: usize = #window;
-            });
-        }
-        if ropes.iter().any(|(first, _)| first == name) {
-            let (rope, rotary) = (prefix("rope"), int(gqa.rope.rotary_dim));
-            let layout = ident(if gqa.rope.interleaved { "Interleaved" } else { "Halves" });
-            let theta = f64_literal(gqa.rope.theta);
-            let scaling = scaling(&gqa.rope.scaling);
-            let pairs = if gqa.rope.interleaved { "neighbours" } else { "halves" };
-            let doc = format!(" The first {} elements of every head, in {pairs}.", gqa.rope.rotary_dim);
-            items.extend(quote! {
-                #[doc = #doc]
-                pub const #rope: Rope<#rotary, #layout> = Rope::new(#theta, #scaling);
-            });
+    let embedding = (model.embedding_scale.value != 1.0).then_some(&model.embedding_scale);
+    for (name, factor) in [
+        ("EMBEDDING_SCALE", embedding),
+        ("RESIDUAL_SCALE", model.residual_scale.as_ref()),
+        ("LOGIT_SCALE", model.logit_scale.as_ref()),
+    ] {
+        if let Some(factor) = factor {
+            let (name, value, doc) = (ident(name), f32_literal(factor.value), format!(" `{}`", factor.formula));
+            items.extend(quote!(#[doc = #doc] pub const #name: f32 = #value;));
         }
     }
-    let mut ffns: Vec<&str> = Vec::new();
-    for kind in &model.kinds {
-        if let Some((name, Ffn::GatedMlp { intermediate_size, .. })) = &kind.ffn
-            && !ffns.contains(&name.as_str())
-        {
-            ffns.push(name);
-            let size = constant(&lower::ffn_constant(model, name, "intermediate_size"));
-            let value = int(*intermediate_size);
-            items.extend(quote! {
-                #space
-                /// Width between gate and down.
-                pub const #size: usize = #value;
-            });
-        }
+    if let Some(cap) = model.final_logit_softcapping {
+        let cap = f32_literal(cap as f32);
+        items.extend(quote! {
+            /// Logits are `cap * tanh(logits / cap)`.
+            pub const FINAL_LOGIT_SOFTCAPPING: f32 = #cap;
+        });
     }
     items
-}
-
-fn scaling(scaling: &RopeScaling) -> TokenStream {
-    match scaling {
-        RopeScaling::Default => quote!(RopeScaling::None),
-        RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
-            let (factor, low, high) =
-                (f32_literal(*factor as f32), f32_literal(*low_freq_factor as f32), f32_literal(*high_freq_factor as f32));
-            let original = int(*original_max_position_embeddings);
-            quote! {
-                RopeScaling::Llama3 {
-                    factor: #factor,
-                    low_freq_factor: #low,
-                    high_freq_factor: #high,
-                    original_max_position_embeddings: #original,
-                }
-            }
-        }
-    }
 }
 
 /// The name of a cache dtype in generated code.
@@ -178,14 +116,15 @@ pub fn dtype_name(dtype: KvDtype) -> TokenStream {
     match dtype {
         KvDtype::F32 => quote!(KvDtypeName::F32),
         KvDtype::Bf16 => quote!(KvDtypeName::Bf16),
+        KvDtype::Fp8E4m3 => quote!(KvDtypeName::Fp8E4m3),
     }
 }
 
-/// Cache dtypes that every mixer of the model allows, in the order of the first.
+/// Cache dtypes that every mixer with a cache allows, in the order of the first. A model without any takes f32, of nothing.
 pub fn common_dtypes(model: &Model) -> Vec<KvDtype> {
-    let gqas = gqas(model);
-    let first = gqas.first().map_or(&[][..], |(_, g)| &g.kv.dtypes);
-    first.iter().copied().filter(|d| gqas.iter().all(|(_, g)| g.kv.dtypes.contains(d))).collect()
+    let caches: Vec<&KvCache> = lower::mixers(model).iter().filter_map(|(_, mixer)| mixer.kv()).collect();
+    let Some(first) = caches.first() else { return vec![KvDtype::F32] };
+    first.dtypes.iter().copied().filter(|d| caches.iter().all(|kv| kv.dtypes.contains(d))).collect()
 }
 
 fn kv_layers(program: &Program<'_>) -> TokenStream {
@@ -286,6 +225,7 @@ fn info(program: &Program<'_>) -> TokenStream {
         .iter()
         .map(|(c, n)| if let CacheDtype::Fixed(d) = c { *n as usize * d.bytes() as usize } else { 0 })
         .sum());
+    let state = int(usize::try_from(program.state_bytes_per_slot()).expect("a state fits in memory"));
     quote! {
         /// Constants for the engine and the server.
         pub const INFO: ModelInfo = ModelInfo {
@@ -297,6 +237,7 @@ fn info(program: &Program<'_>) -> TokenStream {
             kv_cache_dtypes: &KV_CACHE_DTYPES,
             kv_elements_per_token: #chosen,
             kv_fixed_bytes_per_token: #fixed,
+            state_bytes_per_slot: #state,
             pull: &[#(#pull),*],
             chat_template: #chat,
             sampling: SamplingDefaults { temperature: #temperature, top_p: #top_p, top_k: #top_k },
@@ -323,15 +264,7 @@ fn entry(programs: &[Program<'_>]) -> TokenStream {
 fn asserts(program: &Program<'_>) -> TokenStream {
     let model = program.model;
     let mut asserts = TokenStream::new();
-    for (name, gqa) in gqas(model) {
-        let prefix = |key: &str| constant(&lower::mixer_constant(model, name, key));
-        let (heads, kv_heads, head_dim) = (prefix("num_attention_heads"), prefix("num_key_value_heads"), prefix("head_dim"));
-        let rotary = int(gqa.rope.rotary_dim);
-        asserts.extend(quote! {
-            const _: () = assert!(#heads.is_multiple_of(#kv_heads));
-            const _: () = assert!(#rotary <= #head_dim);
-        });
-    }
+    asserts.extend(parts::asserts(model));
     for group in &program.groups {
         let layers = constant(&format!("{}_layers", group.field));
         asserts.extend(quote!(

@@ -1,13 +1,16 @@
 //! `plan.txt` of a model: what a step costs, op by op, and what a deployment holds, for people who review a change.
 
+mod dims;
+mod memory;
+
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::text::thousands;
 use crate::cost::{self, Cost, Step};
-use crate::model::{CheckpointFormat, KvDtype, Model, ParamSet, RopeScaling};
-use crate::program::{CacheDtype, Op, OpKind, Program, RowsOf};
+use crate::model::{KvDtype, Model, ParamSet};
+use crate::program::{Op, OpKind, Phase, Program, RowsOf};
 
 /// Context at which a plan states the cost of a decode step, or the model's own where that is shorter.
 const PLAN_CONTEXT: u64 = 8192;
@@ -33,8 +36,10 @@ pub struct Deployment {
     pub scratch_bytes_per_token: u64,
     /// Bytes of activations per row of logits.
     pub scratch_bytes_per_logit_row: u64,
-    /// Bytes of recurrent state per sequence: no block of this version has any.
+    /// Bytes of recurrent state per sequence, which is a slot of the state pool.
     pub state_bytes_per_slot: u64,
+    /// Bytes of a snapshot of it, for prefixes that several requests share.
+    pub state_bytes_per_snapshot: u64,
     /// Bytes for rolling back speculation: there is none yet.
     pub rollback_bytes: u64,
     /// Cost of a decode step of one sequence at `decode_context`.
@@ -61,45 +66,38 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
         target: program.target.name(),
         parameters: program.parameters(),
         layers: model.pattern.len(),
-        weight_bytes: model.checkpoint.accept.iter().map(|f| (f.as_str().to_owned(), weight_bytes(program, *f))).collect(),
+        weight_bytes: model.checkpoint.accept.iter().map(|f| (f.as_str().to_owned(), memory::weight_bytes(program, *f))).collect(),
         kv_bytes_per_token: named(&|d| program.kv_bytes_per_token(d)),
         kv_bytes_per_sequence: named(&|d| program.kv_bytes_per_token(d) * model.max_position_embeddings as u64),
         scratch_bytes_per_token: scratch(RowsOf::Tokens),
         scratch_bytes_per_logit_row: scratch(RowsOf::LogitRows),
-        state_bytes_per_slot: 0,
+        state_bytes_per_slot: program.state_bytes_per_slot(),
+        state_bytes_per_snapshot: program.state_bytes_per_slot(),
         rollback_bytes: 0,
         decode,
         decode_context,
     }
 }
 
-fn weight_bytes(program: &Program<'_>, format: tenon_formats::StorageFormat) -> u64 {
-    use crate::program::TensorShape as S;
-    program
-        .tensors
-        .iter()
-        .filter(|t| !t.shared)
-        .map(|t| {
-            let bytes = match t.shape {
-                S::Linear { out, input } => format.row_bytes(input).map(|row| (row * out) as u64),
-                S::Embedding { vocab, dim } => format.row_bytes(dim).map(|row| (row * vocab) as u64),
-                S::Norm { .. } | S::Bias { .. } => None,
-            };
-            // Vectors, and rows that a block format cannot hold, are stored as f32.
-            bytes.unwrap_or(4 * t.shape.elements()) * program.copies(t)
-        })
-        .sum()
-}
-
 /// Each op of a step and how often it runs.
 fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
+    // A decode step has spans of one token only.
+    let runs = |op: &Op, times| if is_prefill(op) { 0 } else { times };
     let mut ops: Vec<(&Op, usize)> = program.ops.prologue.iter().map(|op| (op, 1)).collect();
     for (kind, list) in program.ops.kinds.iter().enumerate() {
         let layers = program.model.pattern.iter().filter(|k| **k == kind).count();
-        ops.extend(list.iter().map(|op| (op, layers)));
+        ops.extend(list.iter().map(|op| (op, runs(op, layers))));
     }
     ops.extend(program.ops.epilogue.iter().map(|op| (op, 1)));
     ops
+}
+
+/// Whether an op computes spans of several tokens only.
+const fn is_prefill(op: &Op) -> bool {
+    matches!(
+        op.kind,
+        OpKind::Mla { phase: Phase::Prefill, .. } | OpKind::Mamba2 { phase: Phase::Prefill, .. } | OpKind::Delta { phase: Phase::Prefill, .. }
+    )
 }
 
 /// The cost of an op in a decode step, with the first accepted format and the default dtype.
@@ -129,7 +127,7 @@ fn target(program: &Program<'_>, text: &mut String) {
     line(text, format!("{} on {}", model.name, facts.target));
     line(text, format!("Generated from {}; what the compiler decided, for review.", model.folder));
     line(text, String::new());
-    dims(model, text);
+    dims::dims(model, text);
     line(text, String::new());
     line(
         text,
@@ -150,52 +148,14 @@ fn target(program: &Program<'_>, text: &mut String) {
     line(text, String::new());
     selection(program, text);
     line(text, String::new());
-    memory(program, &facts, text);
+    memory::memory(program, &facts, text);
     line(text, String::new());
     buffers(program, text);
 }
 
-fn line(text: &mut String, line: String) {
+pub(super) fn line(text: &mut String, line: String) {
     text.push_str(line.trim_end());
     text.push('\n');
-}
-
-fn dims(model: &Model, text: &mut String) {
-    let format = match model.checkpoint.format {
-        CheckpointFormat::Hf => "hf",
-        CheckpointFormat::Gguf => "gguf",
-    };
-    line(text, format!("checkpoint  {} ({format}, model_type {})", model.checkpoint.source, model.checkpoint.model_type));
-    line(
-        text,
-        format!(
-            "model       hidden {}, {} layers, vocabulary {}, context {}, {} head",
-            model.hidden_size,
-            model.pattern.len(),
-            thousands(model.vocab_size as u64),
-            thousands(model.max_position_embeddings as u64),
-            if model.tie_word_embeddings { "tied" } else { "own" }
-        ),
-    );
-    for kind in &model.kinds {
-        let Some((name, crate::model::Mixer::Gqa(gqa))) = &kind.mixer else { continue };
-        line(text, format!("{name:<11} softmax scale {} = {:?}", gqa.scale.formula, gqa.scale.value));
-        if let Some(window) = gqa.sliding_window {
-            line(text, format!("{:<11} window of {window} tokens", ""));
-        }
-        let pairs = if gqa.rope.interleaved { "neighbours" } else { "halves" };
-        let scaling = match gqa.rope.scaling {
-            RopeScaling::Default => "default".to_owned(),
-            RopeScaling::Llama3 { factor, .. } => format!("llama3, factor {factor}"),
-        };
-        line(
-            text,
-            format!(
-                "{:<11} rope {} of {} elements in {pairs}, theta {}, {scaling}",
-                "", gqa.rope.rotary_dim, gqa.head_dim, gqa.rope.theta
-            ),
-        );
-    }
 }
 
 fn default_dtype(model: &Model) -> &'static str {
@@ -215,18 +175,17 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
         let cost = cost(program, op, context);
         let names = |bufs: &[crate::program::Buf]| bufs.iter().map(|b| program.field(b).to_owned()).collect::<Vec<_>>();
         let (mut reads, writes) = (names(&op.reads), names(&op.writes));
-        match &op.kind {
-            OpKind::KvAppend { .. } => {}
-            OpKind::Attention { .. } => reads.push("cache".to_owned()),
-            OpKind::Rope { rope, .. } => reads.push(rope.clone()),
-            _ => {}
-        }
-        let target = match &op.kind {
-            OpKind::KvAppend { .. } => "cache".to_owned(),
-            OpKind::RopeAngles { rope, .. } => rope.clone(),
-            _ => writes.join(", "),
-        };
-        let accumulate = matches!(op.kind, OpKind::Linear { accumulate: true, .. } | OpKind::RmsNormAdd { .. });
+        let (from, to) = beside_buffers(&op.kind);
+        reads.extend(from);
+        let target = to.unwrap_or_else(|| writes.join(", "));
+        let accumulate = matches!(
+            op.kind,
+            OpKind::Linear { accumulate: true, .. }
+                | OpKind::RmsNormAdd { .. }
+                | OpKind::Add { .. }
+                | OpKind::AddScaled { .. }
+                | OpKind::SigmoidGateAdd { .. }
+        );
         let arrow = if accumulate { "+>" } else { "->" };
         let flow = if reads.is_empty() { target } else { format!("{} {arrow} {target}", reads.join(", ")) };
         line(
@@ -234,7 +193,7 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
             row(
                 &label(op, requirement.op),
                 &instance(program, op),
-                &format!("x{times}"),
+                &format!("x{}", if is_prefill(op) { 0 } else { times }),
                 &bytes(cost.bytes),
                 &count(cost.flops),
                 &flow,
@@ -243,14 +202,25 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
     }
 }
 
-/// The tensor of a linear, else the op's name.
+/// What an op reads and writes that is no buffer of rows.
+fn beside_buffers(kind: &OpKind) -> (Option<String>, Option<String>) {
+    let own = |name: &str| Some(name.to_owned());
+    match kind {
+        OpKind::KvAppend { .. } | OpKind::LatentAppend { .. } => (None, own("cache")),
+        OpKind::Attention { .. } | OpKind::Mla { .. } => (own("cache"), None),
+        OpKind::CausalConv { .. } | OpKind::Mamba2 { .. } | OpKind::Delta { .. } => (own("state"), None),
+        OpKind::Rope { rope, .. } => (Some(rope.clone()), None),
+        OpKind::RopeAngles { rope, .. } => (None, Some(rope.clone())),
+        OpKind::Route { routes, .. } => (None, Some(routes.clone())),
+        OpKind::Experts { routes, .. } => (Some(routes.clone()), None),
+        _ => (None, None),
+    }
+}
+
+/// The tensor of a linear or a norm, else the op's name.
 fn label(op: &Op, name: &str) -> String {
-    match &op.kind {
-        OpKind::Linear { weight, .. } => weight.field().to_owned(),
-        OpKind::RmsNorm { weight, .. }
-        | OpKind::RmsNormAdd { weight, .. }
-        | OpKind::HeadNorm { weight, .. }
-        | OpKind::AddBias { weight, .. } => weight.field().to_owned(),
+    match op.kind.weight() {
+        Some(weight) if !matches!(op.kind, OpKind::Embedding { .. }) => weight.field().to_owned(),
         _ => name.to_owned(),
     }
 }
@@ -282,6 +252,22 @@ fn short(param: &str) -> &str {
         "in" => "i",
         "vocab" => "v",
         "dim" => "d",
+        "num_attention_heads" | "heads" => "h",
+        "kv_lora_rank" => "lora",
+        "qk_nope_head_dim" => "nope",
+        "qk_rope_head_dim" => "rope",
+        "v_head_dim" => "v",
+        "conv_kernel" => "k",
+        "experts" => "e",
+        "top_k" => "top",
+        "intermediate_size" => "i",
+        "state" => "n",
+        "groups" => "g",
+        "chunk" => "c",
+        "key_heads" => "kh",
+        "key_dim" => "kd",
+        "value_heads" => "vh",
+        "value_dim" => "vd",
         other => other,
     }
 }
@@ -300,39 +286,6 @@ fn selection(program: &Program<'_>, text: &mut String) {
     }
 }
 
-fn memory(program: &Program<'_>, facts: &Deployment, text: &mut String) {
-    line(text, "memory".to_owned());
-    line(text, format!("  parameters        {}", thousands(facts.parameters)));
-    for (format, size) in &facts.weight_bytes {
-        line(text, format!("  weights           {:>10}  if every matrix were {format}", bytes(*size as f64)));
-    }
-    for (dtype, size) in &facts.kv_bytes_per_token {
-        let formula: Vec<String> = program
-            .kv_elements()
-            .iter()
-            .map(|(of, elements)| match of {
-                CacheDtype::Fixed(fixed) => {
-                    format!("{} elements x {} ({} layers at the edges)", thousands(*elements), fixed.bytes(), fixed.as_str())
-                }
-                _ => {
-                    let size = if dtype == "f32" { 4 } else { 2 };
-                    format!("{} elements x {size}", thousands(*elements))
-                }
-            })
-            .collect();
-        line(text, format!("  cache             {:>10}  per token, {dtype}: {}", thousands(*size), formula.join(" + ")));
-    }
-    for (dtype, size) in &facts.kv_bytes_per_sequence {
-        let context = thousands(program.model.max_position_embeddings as u64);
-        line(text, format!("  cache             {:>10}  per sequence of {context}, {dtype}", bytes(*size as f64)));
-    }
-    line(text, format!("  scratch           {:>10}  per token of the largest step", thousands(facts.scratch_bytes_per_token)));
-    line(text, format!("  scratch           {:>10}  per row of logits", thousands(facts.scratch_bytes_per_logit_row)));
-    line(text, "  state pool                 0  no recurrent block".to_owned());
-    line(text, "  snapshot pool              0  no recurrent block".to_owned());
-    line(text, "  rollback ring              0  no speculation".to_owned());
-}
-
 fn buffers(program: &Program<'_>, text: &mut String) {
     line(text, "buffers, with the first and last op that touch them".to_owned());
     for buffer in &program.buffers {
@@ -348,7 +301,7 @@ fn buffers(program: &Program<'_>, text: &mut String) {
 }
 
 /// `1.23 MB`, in powers of ten.
-fn bytes(value: f64) -> String {
+pub(super) fn bytes(value: f64) -> String {
     scaled(value, &["B", "kB", "MB", "GB", "TB"])
 }
 

@@ -3,11 +3,45 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::imports::Imports;
 use super::text::{blank, constant, edit_line, ident, int, rust, type_name};
 use crate::architecture::Role;
 use crate::lower;
-use crate::model::{CheckpointFormat, Model};
-use crate::program::{Group, Program, Schedule, Tensor, TensorShape};
+use crate::model::{CheckpointFormat, ExpertLayout, Model};
+use crate::program::{ExpertDims, Group, Program, Rows, Schedule, Tensor, TensorShape};
+
+/// What `weights.rs` may import from the runtime.
+const RUNTIME: [(&str, &[&str]); 5] = [
+    ("tenon_core::cpu", &["Cpu"]),
+    ("tenon_core::experts", &["GatedExperts", "PlainExperts"]),
+    ("tenon_core::layers", &["layer_range"]),
+    ("tenon_core::linear", &["Bias", "Conv", "Decay", "Embedding", "LatentUp", "Linear", "Norm", "Vector"]),
+    (
+        "tenon_core::weights",
+        &[
+            "BiasSpec",
+            "Checkpoint",
+            "CheckpointKind",
+            "ConvSpec",
+            "DecaySpec",
+            "EmbeddingSpec",
+            "GatedExpertNames",
+            "GatedExpertsSpec",
+            "LatentUpSpec",
+            "LinearSpec",
+            "LoadError",
+            "Loader",
+            "NormSpec",
+            "PlainExpertNames",
+            "PlainExpertsSpec",
+            "RowOrder",
+            "Segment",
+            "StorageFormat",
+            "TensorCheck",
+            "VectorSpec",
+        ],
+    ),
+];
 
 /// The text of `weights.rs`.
 pub fn weights(program: &Program<'_>) -> String {
@@ -21,58 +55,36 @@ pub fn weights(program: &Program<'_>) -> String {
     let count = int(checks.len());
     let blocks = (0..model.kinds.len()).map(|kind| block(program, kind));
     let all = all(program);
+    let body = quote! {
+        /// Storage formats that a tensor may have.
+        pub const ACCEPT: &[StorageFormat] = &[#(StorageFormat::#accept),*];
+        #space
+        #(#layers)*
+        #pattern
+        #space
+        #(#specs)*
+        #space
+        /// Every tensor that the checkpoint must hold.
+        pub const TENSORS: [TensorCheck; #count] = [#(#checks),*];
+        #(#blocks)*
+        #all
+    };
+    let mut imports = Imports::of(&body);
+    let runtime: Vec<TokenStream> =
+        RUNTIME.iter().filter_map(|(path, names)| imports.take(path, names.iter().copied())).collect();
     let header = format!("{}: the tensors of its checkpoint, and the weights as they are kept.", model.name);
-    let range = program.groups.iter().any(is_range).then(|| {
-        quote!(
-            use tenon_core::layers::layer_range;
-        )
-    });
-    let (linear_types, spec_types) = imports(program);
-    let order = if program.tensors.iter().any(|t| t.unpermute.is_some()) { quote!(RowOrder,) } else { quote!() };
     rust(
         &[&header, &edit_line(&model.folder)],
         quote! {
             use std::sync::Arc;
             #space
-            use tenon_core::cpu::Cpu;
-            #range
-            use tenon_core::linear::{#(#linear_types),*};
-            use tenon_core::weights::{Checkpoint, CheckpointKind, #(#spec_types,)* LoadError, Loader, #order StorageFormat, TensorCheck};
+            #(#runtime)*
             #space
             use super::CONFIG;
             #space
-            /// Storage formats that a tensor may have.
-            pub const ACCEPT: &[StorageFormat] = &[#(StorageFormat::#accept),*];
-            #space
-            #(#layers)*
-            #pattern
-            #space
-            #(#specs)*
-            #space
-            /// Every tensor that the checkpoint must hold.
-            pub const TENSORS: [TensorCheck; #count] = [#(#checks),*];
-            #(#blocks)*
-            #all
+            #body
         },
     )
-}
-
-fn imports(program: &Program<'_>) -> (Vec<proc_macro2::Ident>, Vec<proc_macro2::Ident>) {
-    let uses = |pick: fn(TensorShape) -> bool| program.tensors.iter().any(|t| pick(t.shape));
-    let mut types = Vec::new();
-    let mut specs = Vec::new();
-    for (name, used) in [
-        ("Bias", uses(|s| matches!(s, TensorShape::Bias { .. }))),
-        ("Embedding", uses(|s| matches!(s, TensorShape::Embedding { .. }))),
-        ("Linear", uses(|s| matches!(s, TensorShape::Linear { .. }))),
-        ("Norm", uses(|s| matches!(s, TensorShape::Norm { .. }))),
-    ] {
-        if used {
-            types.push(ident(name));
-            specs.push(ident(&format!("{name}Spec")));
-        }
-    }
-    (types, specs)
 }
 
 /// The constant that names a tensor. Two kinds of block each have their own.
@@ -86,27 +98,65 @@ fn spec_name(program: &Program<'_>, tensor: &Tensor) -> proc_macro2::Ident {
 }
 
 fn spec(program: &Program<'_>, tensor: &Tensor) -> TokenStream {
-    let (name, in_file) = (spec_name(program, tensor), tensor.name);
+    let name = spec_name(program, tensor);
     let (spec, _, dims) = types(tensor.shape);
-    let order = tensor.unpermute.map(|(rotary_dim, heads)| {
-        let (rotary_dim, heads) = (int(rotary_dim), int(heads));
-        quote!(.rows(RowOrder::RopePairs { heads: #heads, rotary_dim: #rotary_dim }))
-    });
+    let in_file = match tensor.shape {
+        TensorShape::GatedExperts(dims) => expert_names("GatedExpertNames", true, dims, &tensor.names),
+        TensorShape::PlainExperts(dims) => expert_names("PlainExpertNames", false, dims, &tensor.names),
+        _ => {
+            let name = &tensor.names[0];
+            quote!(#name)
+        }
+    };
+    let order = match &tensor.rows {
+        Rows::Stored => None,
+        Rows::RopePairs { heads, rotary_dim } => {
+            let (rotary_dim, heads) = (int(*rotary_dim), int(*heads));
+            Some(quote!(.rows(RowOrder::RopePairs { heads: #heads, rotary_dim: #rotary_dim })))
+        }
+        Rows::Parts(segments) => {
+            let segments = segments.iter().map(|s| {
+                let [groups, group_rows, first, rows] = [s.groups, s.group_rows, s.first, s.rows].map(int);
+                quote!(Segment { groups: #groups, group_rows: #group_rows, first: #first, rows: #rows })
+            });
+            Some(quote!(.rows(RowOrder::Parts(&[#(#segments),*]))))
+        }
+    };
     let plus_one = tensor.plus_one.then(|| quote!(.plus_one()));
     quote!(const #name: #spec<#dims> = #spec::new(#in_file, ACCEPT)#order #plus_one;)
 }
 
+/// The names of all tensors of a layer's experts.
+fn expert_names(ty: &str, gated: bool, dims: ExpertDims, names: &[String]) -> TokenStream {
+    let ty = ident(ty);
+    let (variant, fields): (&str, &[&str]) = match (dims.layout, gated) {
+        (ExpertLayout::Each, true) => ("Each", &["gate", "up", "down"]),
+        (ExpertLayout::Each, false) => ("Each", &["up", "down"]),
+        (ExpertLayout::Stacked, true) => ("Stacked", &["gate_up", "down"]),
+        (ExpertLayout::Stacked, false) => ("Stacked", &["up", "down"]),
+        (ExpertLayout::Transposed, _) => ("Transposed", &["gate_up", "gate_up_bias", "down", "down_bias"]),
+    };
+    let (variant, fields) = (ident(variant), fields.iter().map(|f| ident(f)));
+    quote!(#ty::#variant { #(#fields: #names),* })
+}
+
 /// The types of a tensor's constant and of its field, and their dimensions.
 fn types(shape: TensorShape) -> (proc_macro2::Ident, proc_macro2::Ident, TokenStream) {
-    let of = |spec: &str, held: &str, dims: &[usize]| {
+    let of = |held: &str, dims: &[usize]| {
         let dims = dims.iter().map(|d| int(*d));
-        (ident(spec), ident(held), quote!(#(#dims),*))
+        (ident(&format!("{held}Spec")), ident(held), quote!(#(#dims),*))
     };
     match shape {
-        TensorShape::Embedding { vocab, dim } => of("EmbeddingSpec", "Embedding", &[vocab, dim]),
-        TensorShape::Linear { out, input } => of("LinearSpec", "Linear", &[out, input]),
-        TensorShape::Norm { dim } => of("NormSpec", "Norm", &[dim]),
-        TensorShape::Bias { dim } => of("BiasSpec", "Bias", &[dim]),
+        TensorShape::Embedding { vocab, dim } => of("Embedding", &[vocab, dim]),
+        TensorShape::Linear { out, input } => of("Linear", &[out, input]),
+        TensorShape::Norm { dim } => of("Norm", &[dim]),
+        TensorShape::Bias { dim } => of("Bias", &[dim]),
+        TensorShape::Vector { dim } => of("Vector", &[dim]),
+        TensorShape::Decay { dim } => of("Decay", &[dim]),
+        TensorShape::Conv { dim, kernel } => of("Conv", &[dim, kernel]),
+        TensorShape::LatentUp { heads, nope, v, rank } => of("LatentUp", &[heads, nope, v, rank]),
+        TensorShape::GatedExperts(e) => of("GatedExperts", &[e.experts, e.hidden, e.inner]),
+        TensorShape::PlainExperts(e) => of("PlainExperts", &[e.experts, e.hidden, e.inner]),
     }
 }
 
@@ -215,6 +265,12 @@ fn load(program: &Program<'_>, tensor: &Tensor, layer: &TokenStream) -> TokenStr
         TensorShape::Linear { .. } => "linear",
         TensorShape::Norm { .. } => "norm",
         TensorShape::Bias { .. } => "bias",
+        TensorShape::Vector { .. } => "vector",
+        TensorShape::Decay { .. } => "decay",
+        TensorShape::Conv { .. } => "conv",
+        TensorShape::LatentUp { .. } => "latent_up",
+        TensorShape::GatedExperts(_) => "gated_experts",
+        TensorShape::PlainExperts(_) => "plain_experts",
     });
     quote!(#name: from.#method(&#spec, #layer)?,)
 }
@@ -249,6 +305,7 @@ fn all(program: &Program<'_>) -> TokenStream {
     let kind = ident(match program.model.checkpoint.format {
         CheckpointFormat::Hf => "Hf",
         CheckpointFormat::Gguf => "Gguf",
+        CheckpointFormat::Mistral => "Mistral",
     });
     quote! {
         #space

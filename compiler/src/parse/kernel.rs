@@ -1,15 +1,21 @@
 //! KERNEL.toml: how each target runs a model.
 
 use super::{SIZE, TARGETS, whereabouts};
-use crate::diagnostic::Diagnostics;
-use crate::reader::{Table, Value, read_file};
+use crate::diagnostic::{Diagnostics, Id};
+use crate::reader::{Table, Value, Vocabulary, read_file};
 use crate::source::{FileId, Source, Spanned};
-use crate::spec::{KernelEntry, KernelSpec, ParamValue, Target};
+use crate::spec::{KernelEntry, KernelSpec, MlaEntry, MlaForm, ParamValue, Target};
+
+const MLA_FORMS: Vocabulary<MlaForm> = Vocabulary {
+    names: &[("expanded", MlaForm::Expanded), ("absorbed", MlaForm::Absorbed)],
+    not_yet: &[],
+    not_yet_id: Id::UnknownValue,
+};
 
 /// Reads one KERNEL.toml.
 pub(super) fn read(file: FileId, source: &Source, diags: &mut Diagnostics) -> Option<KernelSpec> {
     read_file(file, source, whereabouts::of, diags, |mut root| {
-        let mut entries = Vec::new();
+        let (mut entries, mut forms) = (Vec::new(), Vec::new());
         for (name, mut table) in root.named_tables() {
             let Some(target) = TARGETS.meaning(&name) else {
                 table.report(TARGETS.refuse(&name, "a target", &name.span, false));
@@ -17,13 +23,25 @@ pub(super) fn read(file: FileId, source: &Source, diags: &mut Diagnostics) -> Op
                 continue;
             };
             for (op, table) in table.named_tables() {
-                entries.push(entry(name.with(target), op, table));
+                match op.as_str() {
+                    "mla" => forms.push(mla(name.with(target), table)),
+                    _ => entries.push(entry(name.with(target), op, table)),
+                }
             }
             table.finish();
         }
         root.finish();
-        Some(KernelSpec { file, entries: entries.into_iter().collect::<Option<_>>()? })
+        Some(KernelSpec { file, entries: entries.into_iter().collect::<Option<_>>()?, mla: forms })
     })
+}
+
+/// What is wrong with a form has been reported, and then the file is refused.
+fn mla(target: Spanned<Target>, mut table: Table<'_>) -> MlaEntry {
+    let header = table.header().clone();
+    let prefill = table.optional("prefill").and_then(|v| v.choice(&MLA_FORMS));
+    let decode = table.optional("decode").and_then(|v| v.choice(&MLA_FORMS));
+    table.finish();
+    MlaEntry { target, header, prefill, decode }
 }
 
 fn entry(target: Spanned<Target>, op: Spanned<String>, mut table: Table<'_>) -> Option<KernelEntry> {

@@ -1,5 +1,6 @@
 //! MODEL.toml: what a model is.
 
+mod ffn;
 mod mixer;
 
 use super::{SIZE, TARGETS, whereabouts};
@@ -7,14 +8,14 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Id};
 use crate::reader::{Table, Vocabulary, read_file};
 use crate::source::{FileId, Source, Spanned};
 use crate::spec::{
-    Activation, BlockSpec, ChatTable, CheckpointFormat, CheckpointTable, FfnSpec, LayersTable, ModelSpec, ModelTable,
-    NormPlacement, PullSpec, ReasoningTable, SamplingTable, ToolsTable, WeightsTable,
+    BlockSpec, ChatTable, CheckpointFormat, CheckpointTable, ExpertLayout, LayersTable, ModelSpec, ModelTable, NormPlacement,
+    PullSpec, ReasoningTable, SamplingTable, ToolsTable, WeightsTable,
 };
 use tenon_formats::StorageFormat;
 
 const CHECKPOINT_FORMATS: Vocabulary<CheckpointFormat> = Vocabulary {
-    names: &[("hf", CheckpointFormat::Hf), ("gguf", CheckpointFormat::Gguf)],
-    not_yet: &["mistral"],
+    names: &[("hf", CheckpointFormat::Hf), ("gguf", CheckpointFormat::Gguf), ("mistral", CheckpointFormat::Mistral)],
+    not_yet: &["pytorch", "onnx", "exl2", "mlx"],
     not_yet_id: Id::UnknownValue,
 };
 
@@ -24,12 +25,9 @@ const NORMS: Vocabulary<NormPlacement> = Vocabulary {
     not_yet_id: Id::UnknownValue,
 };
 
-const FFN_KINDS: Vocabulary<()> =
-    Vocabulary { names: &[("gated_mlp", ())], not_yet: &["mlp", "moe"], not_yet_id: Id::UnknownValue };
-
-const ACTIVATIONS: Vocabulary<Activation> = Vocabulary {
-    names: &[("silu", Activation::Silu), ("gelu_pytorch_tanh", Activation::GeluTanh)],
-    not_yet: &["gelu", "gelu_new", "relu", "relu2", "swish"],
+const EXPERT_LAYOUTS: Vocabulary<ExpertLayout> = Vocabulary {
+    names: &[("each", ExpertLayout::Each), ("stacked", ExpertLayout::Stacked), ("transposed", ExpertLayout::Transposed)],
+    not_yet: &[],
     not_yet_id: Id::UnknownValue,
 };
 
@@ -44,7 +42,7 @@ const STORAGE_FORMATS: Vocabulary<StorageFormat> = Vocabulary {
         names
     },
     not_yet: &[
-        "f64", "fp8_e4m3", "fp8_e5m2", "nvfp4", "mxfp4", "q8_1", "q2_k", "q3_k", "q8_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0",
+        "f64", "fp8_e5m2", "q8_1", "q2_k", "q3_k", "q8_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0",
     ],
     not_yet_id: Id::WeightFormatUnsupported,
 };
@@ -56,7 +54,7 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
         let checkpoint = checkpoint(root.table("checkpoint"));
         let layers = layers(root.table("layers"));
         let mixers = named(root.optional_table("mixer"), mixer::read);
-        let ffns = named(root.optional_table("ffn"), ffn);
+        let ffns = named(root.optional_table("ffn"), ffn::read);
         let weights = weights(root.table("weights"));
         let config_ignore = root.optional_table("config").map_or(Some(Vec::new()), config);
         let chat = chat(root.table("chat"));
@@ -93,6 +91,11 @@ fn model(mut table: Table<'_>) -> Option<ModelTable> {
     let tie_word_embeddings = table.required("tie_word_embeddings").and_then(|v| v.boolean());
     let rms_norm_unit_offset = table.required("rms_norm_unit_offset").and_then(|v| v.boolean());
     let embedding_scale = table.required("embedding_scale").and_then(|v| v.expression());
+    let residual_scale = table.optional("residual_scale").and_then(|v| v.expression());
+    let logit_scale = table.optional("logit_scale").and_then(|v| v.expression());
+    let mut number = |key| table.optional(key).and_then(|v| v.float(POSITIVE, is_positive));
+    let [scale_emb, scale_depth, dim_model_base, final_logit_softcapping] =
+        ["scale_emb", "scale_depth", "dim_model_base", "final_logit_softcapping"].map(&mut number);
     table.finish();
     Some(ModelTable {
         header,
@@ -105,6 +108,12 @@ fn model(mut table: Table<'_>) -> Option<ModelTable> {
         tie_word_embeddings: tie_word_embeddings?,
         rms_norm_unit_offset: rms_norm_unit_offset?,
         embedding_scale: embedding_scale?,
+        residual_scale,
+        logit_scale,
+        scale_emb,
+        scale_depth,
+        dim_model_base,
+        final_logit_softcapping,
     })
 }
 
@@ -216,23 +225,13 @@ fn named<'r, T>(table: Option<Table<'r>>, read: impl Fn(Table<'r>) -> Option<T>)
     named.into_iter().collect()
 }
 
-fn ffn(mut table: Table<'_>) -> Option<FfnSpec> {
-    let Some(_kind) = table.required("kind").and_then(|v| v.choice(&FFN_KINDS)) else {
-        table.abandon();
-        return None;
-    };
-    let intermediate_size = table.required("intermediate_size").and_then(|v| v.integer(SIZE));
-    let hidden_act = table.required("hidden_act").and_then(|v| v.choice(&ACTIVATIONS));
-    let mlp_bias = table.required("mlp_bias").and_then(|v| v.boolean());
-    table.finish();
-    Some(FfnSpec::GatedMlp { intermediate_size: intermediate_size?, hidden_act: hidden_act?, mlp_bias: mlp_bias? })
-}
-
 fn weights(mut table: Table<'_>) -> Option<WeightsTable> {
     let accept = table.required("accept").and_then(|v| v.list(|f| f.choice(&STORAGE_FORMATS)));
+    let names = table.optional("names").and_then(|v| v.text_that("the prefix of a layer's tensors, with one `{layer}`", is_prefix));
+    let experts = table.optional("experts").and_then(|v| v.choice(&EXPERT_LAYOUTS));
     let ignore = table.optional_table("ignore").map_or(Some(Vec::new()), reasons);
     table.finish();
-    Some(WeightsTable { accept: accept?, ignore: ignore? })
+    Some(WeightsTable { accept: accept?, names, experts, ignore: ignore? })
 }
 
 fn config(mut table: Table<'_>) -> Option<Vec<(Spanned<String>, Spanned<String>)>> {
@@ -274,6 +273,14 @@ const POSITIVE: &str = "finite and over 0";
 
 fn is_positive(value: f64) -> bool {
     value > 0.0
+}
+
+/// Names of tensors are words with dots between them, and `{layer}` is one of the words.
+fn is_prefix(text: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let is_layer = |word: &&str| *word == "{layer}";
+    let words: Vec<&str> = text.split('.').collect();
+    words.iter().filter(|w| is_layer(w)).count() == 1 && words.iter().all(|w| is_layer(&w) || is_word(w))
 }
 
 /// A name that stays within its folder on every system.

@@ -36,13 +36,14 @@ fn a_good_model_is_read_in_full() {
     assert_eq!(*model.layers.num_hidden_layers, 30);
     assert_eq!(model.layers.blocks[0].0.value, "block");
     assert_eq!(sources.text(&model.layers.blocks[0].0.span), "block");
-    let (name, MixerSpec::Gqa(gqa)) = &model.mixers[0];
+    let (name, MixerSpec::Gqa(gqa)) = &model.mixers[0] else { panic!("gqa") };
     assert_eq!((name.as_str(), *gqa.num_attention_heads, *gqa.num_key_value_heads), ("attention", 9, 3));
     assert_eq!(gqa.softmax_scale.to_string(), "rsqrt(head_dim)");
     assert_eq!(gqa.kv_cache_dtype.iter().map(|d| d.value).collect::<Vec<_>>(), [KvDtype::F32, KvDtype::Bf16]);
-    assert!(matches!(*gqa.rope.scaling, RopeScalingSpec::Default));
-    assert_eq!(sources.text(&gqa.rope.scaling.span), "\"default\"");
-    let (_, FfnSpec::GatedMlp { intermediate_size, .. }) = &model.ffns[0];
+    let rope = gqa.rope.as_ref().unwrap();
+    assert!(matches!(*rope.scaling, RopeScalingSpec::Default));
+    assert_eq!(sources.text(&rope.scaling.span), "\"default\"");
+    let (_, FfnSpec::GatedMlp { intermediate_size, .. }) = &model.ffns[0] else { panic!("gated_mlp") };
     assert_eq!(**intermediate_size, 1536);
     assert_eq!(model.weights.accept.len(), 6);
 
@@ -61,14 +62,14 @@ fn a_good_model_is_read_in_full() {
 fn names_in_an_expression_keep_their_place_in_the_file() {
     let text = with("\"rsqrt(head_dim)\"", "\"rsqrt(head_dim + kv)\"");
     let (specs, _, sources) = parse_files(&[("specs/smol/MODEL.toml", &text)]);
-    let (_, MixerSpec::Gqa(gqa)) = &specs.models["smol"].0.mixers[0];
+    let (_, MixerSpec::Gqa(gqa)) = &specs.models["smol"].0.mixers[0] else { panic!("gqa") };
     let places: Vec<&str> =
         gqa.softmax_scale.uses().into_iter().map(|(_, range)| sources.text(&gqa.softmax_scale.span.at(range))).collect();
     assert_eq!(places, ["head_dim", "kv"]);
 
     let escaped = with("\"rsqrt(head_dim)\"", "\"rsqrt(head\\u005fdim)\"");
     let (specs, _, sources) = parse_files(&[("specs/smol/MODEL.toml", &escaped)]);
-    let (_, MixerSpec::Gqa(gqa)) = &specs.models["smol"].0.mixers[0];
+    let (_, MixerSpec::Gqa(gqa)) = &specs.models["smol"].0.mixers[0] else { panic!("gqa") };
     let [(name, range)] = &gqa.softmax_scale.uses()[..] else { panic!("one name") };
     assert_eq!((*name, sources.text(&gqa.softmax_scale.span.at(range.clone()))), ("head_dim", "\"rsqrt(head\\u005fdim)\""));
 }
@@ -156,11 +157,11 @@ fn what_is_wrong_with_a_value_is_told_at_the_value() {
         ("rope_theta = 100000.0", "rope_theta = nan", "14: error[value-out-of-range]: `rope_theta` must be finite and over 0"),
         ("qk_norm = false", "qk_norm = 0", "11: error[wrong-type]: `qk_norm` must be `true` or `false`"),
         ("kind = \"gqa\"", "kind = \"gaq\"", "8: error[unknown-value]: `kind` cannot be `gaq`"),
-        ("kind = \"gqa\"", "kind = \"mla\"", "8: error[unknown-value]: `kind` cannot be `mla` yet"),
+        ("kind = \"gqa\"", "kind = \"rwkv\"", "8: error[unknown-value]: `kind` cannot be `rwkv` yet"),
         (
             "[\"f32\", \"bf16\"]",
-            "[\"f32\", \"fp8_e4m3\"]",
-            "26: error[kv-dtype-unsupported]: `kv_cache_dtype` cannot be `fp8_e4m3` yet",
+            "[\"f32\", \"fp8_e5m2\"]",
+            "26: error[kv-dtype-unsupported]: `kv_cache_dtype` cannot be `fp8_e5m2` yet",
         ),
         ("\"q8_0\"]", "\"iq4_xs\"]", "49: error[weight-format-unsupported]: `accept` cannot be `iq4_xs` yet"),
         ("pattern = [\"block\"]", "pattern = \"block\"", "11: error[wrong-type]: `pattern` must be a list"),
@@ -201,8 +202,8 @@ fn rope_keys_belong_to_their_rope_type() {
     let llama3 = "rope_type = \"llama3\"\nfactor = 8\nlow_freq_factor = 1.0\nhigh_freq_factor = 4.0\noriginal_max_position_embeddings = 8192";
     let (specs, diags, _) = parse_files(&[("specs/smol/MODEL.toml", &with("rope_type = \"default\"", llama3))]);
     assert!(!diags.has_errors());
-    let (_, MixerSpec::Gqa(gqa)) = &specs.models["smol"].0.mixers[0];
-    assert!(matches!(&*gqa.rope.scaling, RopeScalingSpec::Llama3 { factor: Spanned { value: 8.0, .. }, .. }));
+    let (_, MixerSpec::Gqa(gqa)) = &specs.models["smol"].0.mixers[0] else { panic!("gqa") };
+    assert!(matches!(&*gqa.rope.as_ref().unwrap().scaling, RopeScalingSpec::Llama3 { factor: Spanned { value: 8.0, .. }, .. }));
 }
 
 #[test]

@@ -97,6 +97,14 @@ impl<'r> Value<'r> {
         value.map(|v| self.spanned(v))
     }
 
+    /// What `read` makes of it, or `"none"`; `what` ends the sentence "`key` must be ..".
+    pub(crate) fn or_none<T>(&self, what: &str, read: impl FnOnce(&Self) -> Option<Spanned<T>>) -> Option<Spanned<Option<T>>> {
+        match self.value {
+            DeValue::String(_) => self.text_that(what, |text| text == "none").map(|none| none.with(None)),
+            _ => read(self).map(|value| value.map(Some)),
+        }
+    }
+
     /// One of the names of a vocabulary.
     pub(crate) fn choice<T: Copy>(&self, vocabulary: &Vocabulary<T>) -> Option<Spanned<T>> {
         let text = self.string()?;

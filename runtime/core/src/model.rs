@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::batch::{Batch, BatchLimits};
+use crate::batch::{Batch, BatchLimits, SnapshotId, StateSlot};
 use crate::cpu::Isa;
 use crate::dtype::KvDtypeName;
 use crate::rows::Rows;
@@ -20,9 +20,25 @@ pub trait Model: Send {
     fn memory(&self) -> Memory;
     /// Runs one step: writes every token of the batch to the caches and the wanted rows to `logits`.
     ///
-    /// A row's logits depend on that sequence's tokens alone, bit for bit: not on the rest of the batch, nor on page size,
-    /// thread count or chunk boundaries.
+    /// A row's logits depend on that sequence's tokens and on its chunk boundaries alone, bit for bit: not on the rest of the
+    /// batch, nor on page size or thread count. Models of grouped-query attention do not depend on chunk boundaries either.
     fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError>;
+    /// Copies the recurrent state of a slot, as the last step left it, into a snapshot.
+    ///
+    /// # Errors
+    /// When the model keeps no state, or an id is out of its pool.
+    fn save_state(&mut self, slot: StateSlot, snapshot: SnapshotId) -> Result<(), StateError> {
+        let (_, _) = (slot, snapshot);
+        Err(StateError::Stateless)
+    }
+    /// Copies a snapshot into a slot, so that a sequence goes on from where the snapshot was taken.
+    ///
+    /// # Errors
+    /// As [`Model::save_state`].
+    fn restore_state(&mut self, snapshot: SnapshotId, slot: StateSlot) -> Result<(), StateError> {
+        let (_, _) = (snapshot, slot);
+        Err(StateError::Stateless)
+    }
 }
 
 /// Bytes that a loaded model holds.
@@ -34,6 +50,10 @@ pub struct Memory {
     pub per_token: usize,
     /// KV caches.
     pub cache: usize,
+    /// Recurrent states of all slots.
+    pub state: usize,
+    /// Snapshots of recurrent states.
+    pub snapshots: usize,
     /// Activations of the largest step.
     pub scratch: usize,
 }
@@ -57,6 +77,8 @@ pub struct ModelInfo {
     pub kv_elements_per_token: usize,
     /// Bytes of KV cache per token in layers whose dtype is fixed.
     pub kv_fixed_bytes_per_token: usize,
+    /// Bytes of recurrent state of one sequence, and of a snapshot of it; 0 where no layer is recurrent.
+    pub state_bytes_per_slot: usize,
     /// Where the weights can be fetched, in order.
     pub pull: &'static [PullSource],
     /// Where the chat template comes from.
@@ -150,6 +172,10 @@ pub struct LoadOptions {
     pub page_size: usize,
     /// Pages of every layer's cache.
     pub pages: usize,
+    /// Sequences whose recurrent state is kept; not read where no layer is recurrent.
+    pub state_slots: usize,
+    /// Snapshots of recurrent states; not read where no layer is recurrent.
+    pub snapshots: usize,
     /// Most tokens in one step.
     pub max_batch_tokens: usize,
     /// Most rows of logits in one step.
@@ -180,6 +206,10 @@ impl LoadOptions {
             );
             return Err(LoadError::Option { message });
         }
+        if u32::try_from(state_slots.max(self.snapshots)).is_err() {
+            let message = format!("{state_slots} state slots and {} snapshots do not fit into 32-bit ids", self.snapshots);
+            return Err(LoadError::Option { message });
+        }
         if u32::try_from(self.pages).is_err() {
             return Err(LoadError::Option { message: format!("{} pages do not fit into 32-bit page ids", self.pages) });
         }
@@ -192,6 +222,18 @@ impl LoadOptions {
             max_tokens: self.max_batch_tokens,
             max_logit_rows: self.max_logit_rows,
         })
+    }
+
+    /// The same for a model with recurrent layers, of which every sequence needs a state slot.
+    ///
+    /// # Errors
+    /// Those of [`Self::limits`], and when there is no slot.
+    pub fn recurrent_limits(&self, vocab_size: usize, max_positions: usize) -> Result<BatchLimits, LoadError> {
+        if self.state_slots == 0 {
+            let message = "the number of state slots is 0, and each sequence of a recurrent model needs one".to_owned();
+            return Err(LoadError::Option { message });
+        }
+        self.limits(vocab_size, max_positions, self.state_slots)
     }
 }
 
@@ -249,6 +291,43 @@ impl Logits {
             self.data.resize(wanted, 0.0);
         }
         self.data[..wanted].copy_from_slice(rows.as_slice());
+    }
+}
+
+/// Why a recurrent state was not saved or restored; nothing was written.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum StateError {
+    /// No layer is recurrent.
+    #[error("the model keeps no recurrent state")]
+    Stateless,
+    /// No such slot.
+    #[error("state slot {slot} does not exist: the pool has {slots}")]
+    Slot {
+        /// What was asked for.
+        slot: u32,
+        /// What there is.
+        slots: usize,
+    },
+    /// No such snapshot.
+    #[error("snapshot {snapshot} does not exist: the pool has {snapshots}")]
+    Snapshot {
+        /// What was asked for.
+        snapshot: u32,
+        /// What there is.
+        snapshots: usize,
+    },
+}
+
+impl StateError {
+    /// Checks ids against a model's pools. Called by generated code before anything is written.
+    pub fn check(limits: &BatchLimits, snapshots: usize, slot: StateSlot, snapshot: SnapshotId) -> Result<(), Self> {
+        if slot.0 as usize >= limits.state_slots {
+            return Err(Self::Slot { slot: slot.0, slots: limits.state_slots });
+        }
+        if snapshot.0 as usize >= snapshots {
+            return Err(Self::Snapshot { snapshot: snapshot.0, snapshots });
+        }
+        Ok(())
     }
 }
 

@@ -20,6 +20,7 @@ static INFO: ModelInfo = ModelInfo {
     kv_cache_dtypes: &[KvDtypeName::F32],
     kv_elements_per_token: 1,
     kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 0,
     pull: &[],
     chat_template: ChatTemplate::None,
     sampling: SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 },

@@ -59,6 +59,8 @@ pub struct Sizes {
     pub page_size: usize,
     /// Pages of the cache.
     pub pages: usize,
+    /// Sequences at a time, each of which has a recurrent state where the model has one.
+    pub sequences: usize,
     /// Most tokens of a step.
     pub max_batch_tokens: usize,
     /// Most rows of logits of a step.
@@ -83,6 +85,9 @@ pub fn model(entry: &ModelEntry, checkpoint: &Arc<Checkpoint>, args: &LoadArgs, 
         kv_cache_dtype,
         page_size: sizes.page_size,
         pages: sizes.pages,
+        state_slots: sizes.sequences,
+        // Nothing takes snapshots yet: prefixes are not shared between requests.
+        snapshots: 0,
         max_batch_tokens: sizes.max_batch_tokens,
         max_logit_rows: sizes.max_logit_rows,
     };
@@ -143,6 +148,7 @@ pub fn for_sequences(
     let sizes = Sizes {
         page_size: PAGE_SIZE,
         pages: pages.saturating_mul(max_sequences),
+        sequences: max_sequences,
         // A chunk of one prompt beside a token of every other sequence.
         max_batch_tokens: CHUNK + max_sequences - 1,
         max_logit_rows: max_sequences,

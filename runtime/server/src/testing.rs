@@ -16,6 +16,7 @@ pub static INFO: ModelInfo = ModelInfo {
     kv_cache_dtypes: &[KvDtypeName::F32],
     kv_elements_per_token: 2,
     kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 0,
     pull: &[
         PullSource::HuggingFace { repo: "o/m", file: Some("sub/w.gguf"), sha256: Some(ABC) },
         PullSource::Pip { parts: &[PipPart { requirement: "no-pin", file: "pkg/w.gguf" }], file: "w.gguf", sha256: ABC },

@@ -36,6 +36,8 @@ fn load(golden: &str, checkpoint: &std::path::Path) -> Result<(), LoadError> {
         kv_cache_dtype: KvDtypeName::F32,
         page_size: 16,
         pages: 1,
+        state_slots: 1,
+        snapshots: 0,
         max_batch_tokens: 1,
         max_logit_rows: 1,
     };

@@ -89,6 +89,7 @@ fn engine(
     let sizes = Sizes {
         page_size: PAGE_SIZE,
         pages: sequences * tokens.div_ceil(PAGE_SIZE),
+        sequences,
         max_batch_tokens: CHUNK + sequences - 1,
         max_logit_rows: sequences,
     };

@@ -18,8 +18,12 @@ pub fn run(args: &GenerateArgs, models: &[&'static ModelEntry]) -> Result<(), Fa
     if args.stats {
         let memory = loaded.memory;
         let mib = |bytes: usize| bytes as f64 / (1024.0 * 1024.0);
+        let state = match memory.state + memory.snapshots {
+            0 => String::new(),
+            bytes => format!(" state {:.1} MiB,", mib(bytes)),
+        };
         eprintln!(
-            "loaded {} in {:.2} s: weights {:.1} MiB, cache {:.1} MiB, scratch {:.1} MiB",
+            "loaded {} in {:.2} s: weights {:.1} MiB, cache {:.1} MiB,{state} scratch {:.1} MiB",
             loaded.info.name,
             loaded.time.as_secs_f64(),
             mib(memory.weights),

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
-use tenon_core::batch::{Batch, PageId, WantLogits};
+use tenon_core::batch::{Batch, PageId, StateSlot, WantLogits};
 use tenon_core::model::{Logits, ModelEntry};
 
 use crate::cli::LogitsArgs;
@@ -30,17 +30,18 @@ pub fn run(args: &LogitsArgs, models: &[&'static ModelEntry]) -> Result<(), Fail
     let checkpoint = load::checkpoint(info, args.load.weights.as_ref(), &Home::find()?)?;
     let chunk = args.chunk.min(ids.len());
     let pages = ids.len().div_ceil(args.page);
-    let sizes = Sizes { page_size: args.page, pages, max_batch_tokens: chunk, max_logit_rows: chunk };
+    let sizes = Sizes { page_size: args.page, pages, sequences: 1, max_batch_tokens: chunk, max_logit_rows: chunk };
     let mut model = load::model(entry, &checkpoint, &args.load, sizes)?;
 
     let table: Vec<PageId> = (0..pages as u32).map(PageId).collect();
     let mut batch = Batch::new(model.limits());
+    let slot = (model.limits().state_slots > 0).then_some(StateSlot(0));
     let mut logits = Logits::new(info, chunk);
     let mut out = LogitsFile::create(&args.out, ids.len(), info.vocab_size)?;
     for (i, tokens) in ids.chunks(chunk).enumerate() {
         let start = i * chunk;
         batch.clear();
-        batch.push(tokens, start, &table[..(start + tokens.len()).div_ceil(args.page)], None, WantLogits::All)?;
+        batch.push(tokens, start, &table[..(start + tokens.len()).div_ceil(args.page)], slot, WantLogits::All)?;
         model.step(&batch, &mut logits)?;
         for row in 0..logits.rows() {
             out.write_row(logits.row(row))?;
@@ -49,25 +50,25 @@ pub fn run(args: &LogitsArgs, models: &[&'static ModelEntry]) -> Result<(), Fail
     out.finish()
 }
 
-/// The token ids of a safetensors file: `input_ids`, i32 `[tokens]` or `[1, tokens]`.
+/// The token ids of a safetensors file: `input_ids`, i32 or i64, `[tokens]` or `[1, tokens]`.
 fn input_ids(file: &[u8]) -> Result<Vec<u32>, Failure> {
     let tensors = SafeTensors::deserialize(file)?;
     let Ok(tensor) = tensors.tensor("input_ids") else {
         return Err(format!("no tensor `input_ids`; there are: {}", tensors.names().join(", ")).into());
     };
     let shape = tensor.shape();
-    if tensor.dtype() != Dtype::I32 || !matches!(shape, [_] | [1, _]) {
-        return Err(format!("input_ids is {} {shape:?}, and I32 [tokens] or [1, tokens] is read", tensor.dtype()).into());
-    }
-    let (items, _) = tensor.data().as_chunks::<4>();
+    let items: Vec<i64> = match (tensor.dtype(), shape) {
+        (Dtype::I32, [_] | [1, _]) => tensor.data().as_chunks::<4>().0.iter().map(|&b| i32::from_le_bytes(b).into()).collect(),
+        (Dtype::I64, [_] | [1, _]) => tensor.data().as_chunks::<8>().0.iter().map(|&b| i64::from_le_bytes(b)).collect(),
+        (dtype, _) => {
+            return Err(format!("input_ids is {dtype} {shape:?}, and I32 or I64 [tokens] or [1, tokens] is read").into());
+        }
+    };
     if items.is_empty() {
         return Err("input_ids has no tokens".into());
     }
-    let ids = items.iter().map(|&b| {
-        let id = i32::from_le_bytes(b);
-        u32::try_from(id).map_err(|_| format!("input_ids has the negative id {id}").into())
-    });
-    ids.collect()
+    let id = |id: i64| u32::try_from(id).map_err(|_| format!("input_ids has {id}, which is no token id").into());
+    items.into_iter().map(id).collect()
 }
 
 /// A safetensors file that is written row by row, and appears under its name once it is whole.
@@ -123,9 +124,9 @@ mod tests {
         let refused = |file: &[u8]| input_ids(file).unwrap_err().to_string();
         assert_eq!(refused(&file("ids", Dtype::I32, &[1], &[1])), "no tensor `input_ids`; there are: ids");
         let float = refused(&file("input_ids", Dtype::F32, &[1], &[1]));
-        assert_eq!(float, "input_ids is F32 [1], and I32 [tokens] or [1, tokens] is read");
+        assert_eq!(float, "input_ids is F32 [1], and I32 or I64 [tokens] or [1, tokens] is read");
         assert!(refused(&file("input_ids", Dtype::I32, &[2, 1], &[1, 2])).contains("[2, 1]"));
-        assert_eq!(refused(&file("input_ids", Dtype::I32, &[1], &[-4])), "input_ids has the negative id -4");
+        assert_eq!(refused(&file("input_ids", Dtype::I32, &[1], &[-4])), "input_ids has -4, which is no token id");
         assert_eq!(refused(&file("input_ids", Dtype::I32, &[0], &[])), "input_ids has no tokens");
         assert!(input_ids(b"nonsense").is_err());
     }

@@ -48,9 +48,13 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
 /// The one line that says that requests can be sent, where, and what the server holds.
 fn ready(name: &str, address: SocketAddr, memory: Memory, context: usize, max_sequences: usize, queue: usize) -> String {
     let mib = |bytes: usize| bytes as f64 / (1024.0 * 1024.0);
-    let total = memory.weights + memory.cache + memory.scratch;
+    let total = memory.weights + memory.cache + memory.state + memory.snapshots + memory.scratch;
+    let state = match memory.state + memory.snapshots {
+        0 => String::new(),
+        bytes => format!(" state {:.1},", mib(bytes)),
+    };
     format!(
-        "serving {name} at http://{address}; memory {:.1} MiB (weights {:.1}, cache {:.1}, scratch {:.1}); {max_sequences} requests at \
+        "serving {name} at http://{address}; memory {:.1} MiB (weights {:.1}, cache {:.1},{state} scratch {:.1}); {max_sequences} requests at \
          a time of up to {context} tokens each, {queue} more may wait",
         mib(total),
         mib(memory.weights),

@@ -1,28 +1,21 @@
-//! Mixers: heads, softmax scale, rotation and cache dtypes.
+//! Grouped-query attention: heads and softmax scale.
 
-use super::{distinct, divisors, size, suggest};
+use super::{cache, rope};
+use crate::check::{divisors, size, suggest};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
-use crate::expr::Expr;
-use crate::model::{Gqa, KvCache, KvEdges, Mixer, Rope, RopeScaling, Scale};
-use crate::source::Spanned;
-use crate::spec::{GqaSpec, MixerSpec, ModelSpec, RopeScalingSpec, RopeSpec};
+use crate::model::{Gqa, Scale};
+use crate::spec::{GqaSpec, ModelSpec};
 
-/// Checks a mixer that `layers` layers use.
-pub fn mixer(spec: &ModelSpec, mixer: &MixerSpec, layers: usize, diags: &mut Diagnostics) -> Option<Mixer> {
-    match mixer {
-        MixerSpec::Gqa(gqa) => Some(Mixer::Gqa(self::gqa(spec, gqa, layers, diags)?)),
-    }
-}
-
-fn gqa(spec: &ModelSpec, gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) -> Option<Gqa> {
+/// Checks an attention that `layers` layers use.
+pub(super) fn check(spec: &ModelSpec, gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) -> Option<Gqa> {
     let before = diags.len();
     let (heads, kv_heads) = (size(&gqa.num_attention_heads), size(&gqa.num_key_value_heads));
     if !heads.is_multiple_of(kv_heads) {
         diags.push(head_group(gqa, heads, kv_heads));
     }
     let scale = scale(spec, gqa, diags);
-    let rope = rope(gqa, diags);
-    let kv = cache(gqa, layers, diags);
+    let rope = gqa.rope.as_ref().map(|rope| rope::of_heads(spec, rope, &gqa.head_dim, diags));
+    let kv = cache::check(&gqa.kv_cache_dtype, gqa.kv_cache_layers.as_ref(), layers, diags);
     if diags.len() != before {
         return None;
     }
@@ -36,8 +29,15 @@ fn gqa(spec: &ModelSpec, gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) 
         scale: scale?,
         query_pre_attn_scalar: gqa.query_pre_attn_scalar.as_ref().map(|s| size(s)),
         sliding_window: gqa.sliding_window.value.as_ref().map(size),
+        soft_cap: gqa.attn_logit_softcapping.as_ref().map(|cap| cap.value),
+        sinks: gqa.attention_sinks.as_ref().is_some_and(|sinks| sinks.value),
+        output_gate: gqa.attn_output_gate.as_ref().is_some_and(|gate| gate.value),
         kv: kv?,
-        rope: rope?,
+        // A rotation that is wrong has been reported.
+        rope: match rope {
+            None => None,
+            Some(rope) => Some(rope?),
+        },
     })
 }
 
@@ -134,79 +134,10 @@ fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Sca
         diags.push(refuse(message, format!("this is {dims}"), argument.range.clone()));
         return None;
     }
-    Some(Scale { formula: canonical(expr), dims: dims as usize, value: (1.0 / (dims as f64).sqrt()) as f32 })
-}
-
-fn canonical(expr: &Spanned<Expr>) -> String {
-    expr.value.to_string()
-}
-
-fn rope(gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Rope> {
-    let RopeSpec { rope_theta, rotary_dim, interleaved, scaling } = &gqa.rope;
-    if !rotary_dim.value.is_multiple_of(2) || rotary_dim.value > gqa.head_dim.value {
-        let odd = !rotary_dim.value.is_multiple_of(2);
-        let nearest = (gqa.head_dim.value - gqa.head_dim.value % 2).min(rotary_dim.value + 1);
-        let message =
-            if odd { "`rotary_dim` is odd, and elements are rotated in pairs" } else { "`rotary_dim` is over `head_dim`" };
-        diags.push(
-            Diagnostic::new(Id::RotaryDim, message)
-                .label(&rotary_dim.span, format!("{} elements of each head are rotated", rotary_dim.value))
-                .context(&gqa.head_dim.span, format!("a head has {}", gqa.head_dim.value))
-                .help("usually every element of a head is rotated")
-                .patch(&rotary_dim.span, nearest.to_string()),
-        );
-        return None;
-    }
-    let scaling = match &scaling.value {
-        RopeScalingSpec::Default => RopeScaling::Default,
-        RopeScalingSpec::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
-            if low_freq_factor.value >= high_freq_factor.value {
-                diags.push(
-                    Diagnostic::new(Id::ValueOutOfRange, "`low_freq_factor` is not below `high_freq_factor`")
-                        .label(&low_freq_factor.span, "bounds the long wavelengths")
-                        .context(&high_freq_factor.span, "bounds the short ones")
-                        .note("frequencies between the two are interpolated, which divides by their difference")
-                        .help("Llama 3.1 has low_freq_factor = 1.0 and high_freq_factor = 4.0"),
-                );
-                return None;
-            }
-            RopeScaling::Llama3 {
-                factor: factor.value,
-                low_freq_factor: low_freq_factor.value,
-                high_freq_factor: high_freq_factor.value,
-                original_max_position_embeddings: size(original_max_position_embeddings),
-            }
-        }
-    };
-    Some(Rope { theta: rope_theta.value, rotary_dim: size(rotary_dim), interleaved: interleaved.value, scaling })
-}
-
-fn cache(gqa: &GqaSpec, layers: usize, diags: &mut Diagnostics) -> Option<KvCache> {
-    let list = &gqa.kv_cache_dtype;
-    distinct(&list.value, |d| d.as_str(), "cache dtype", diags);
-    if list.value.is_empty() {
-        diags.push(
-            Diagnostic::new(Id::KvDtypeMissing, "the KV cache has no dtype")
-                .label(&list.span, "an empty list")
-                .note("no dtype is assumed: a caller's default once made every layer fp8")
-                .help("list what this cache may be, the default first, such as [\"bf16\", \"f32\"]"),
-        );
-        return None;
-    }
-    let edges = match &gqa.kv_cache_layers {
-        None => None,
-        Some(given) => {
-            let (first, last) = (size(&given.first), size(&given.last));
-            if first + last > layers {
-                diags.push(
-                    Diagnostic::new(Id::ValueOutOfRange, "`kv_cache_layers` covers more layers than there are")
-                        .label(&given.span, format!("{first} + {last} = {} layers", first + last))
-                        .context(&gqa.kv_cache_dtype.key, format!("{layers} layers use this mixer")),
-                );
-                return None;
-            }
-            Some(KvEdges { first, last, dtype: given.dtype.value })
-        }
-    };
-    Some(KvCache { dtypes: list.value.iter().map(|d| d.value).collect(), edges })
+    Some(Scale {
+        formula: expr.value.to_string(),
+        dims: dims as usize,
+        mscale: None,
+        value: (1.0 / (dims as f64).sqrt()) as f32,
+    })
 }

@@ -1,0 +1,20 @@
+//! The buffers that ops name, with their lifetimes.
+
+use crate::program::{Buffer, Ops};
+
+/// Lists the buffers that ops name, with their lifetimes.
+pub(super) fn buffers(ops: &Ops) -> Vec<Buffer> {
+    let mut found: Vec<Buffer> = Vec::new();
+    for (at, op) in ops.iter().enumerate() {
+        for buf in op.reads.iter().chain(&op.writes) {
+            if let Some(known) = found.iter_mut().find(|b| b.buf == *buf) {
+                known.live.1 = at;
+                continue;
+            }
+            let taken = found.iter().any(|b| b.field == buf.name);
+            let field = if taken { format!("{}_{}", buf.name, buf.width) } else { buf.name.to_owned() };
+            found.push(Buffer { field, buf: *buf, live: (at, at) });
+        }
+    }
+    found
+}

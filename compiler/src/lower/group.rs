@@ -1,0 +1,132 @@
+//! How layers are grouped into arrays, and names of the specs as names of generated code.
+
+use crate::model::Model;
+use crate::program::{CacheDtype, Group, Schedule};
+
+/// Groups layers into arrays. Stretches of equal kind and dtype stay whole where there are few of them; else one array per
+/// kind and dtype, and a pattern says which comes when.
+pub(super) fn group(model: &Model) -> (Vec<Group>, Schedule) {
+    const MOST_STRETCHES: usize = 3;
+    let layers = model.pattern.len();
+    let of = |layer: usize| (model.pattern[layer], cache_dtype(model, layer));
+
+    let mut stretches: Vec<Group> = Vec::new();
+    for layer in 0..layers {
+        match stretches.last_mut().filter(|s| (s.kind, s.cache) == of(layer)) {
+            Some(stretch) => stretch.layers.push(layer),
+            None => {
+                let (kind, cache) = of(layer);
+                stretches.push(Group { field: String::new(), kind, cache, layers: vec![layer] });
+            }
+        }
+    }
+    if stretches.len() <= MOST_STRETCHES {
+        let alone = stretches.len() == model.kinds.len();
+        for s in &mut stretches {
+            let (from, to) = (s.layers[0], s.layers[s.layers.len() - 1] + 1);
+            let name = field_name(&model.kinds[s.kind].name);
+            s.field = if alone { name } else { format!("{name}_{from}_to_{to}") };
+        }
+        return (stretches, Schedule::Sequential);
+    }
+
+    let mut groups: Vec<Group> = Vec::new();
+    let mut pattern = Vec::new();
+    for stretch in stretches {
+        let at = groups.iter().position(|g| (g.kind, g.cache) == (stretch.kind, stretch.cache)).unwrap_or_else(|| {
+            let name = field_name(&model.kinds[stretch.kind].name);
+            let field = match stretch.cache {
+                CacheDtype::Fixed(dtype) => format!("{name}_{}", dtype.as_str()),
+                CacheDtype::Chosen | CacheDtype::None => name,
+            };
+            groups.push(Group { field, kind: stretch.kind, cache: stretch.cache, layers: Vec::new() });
+            groups.len() - 1
+        });
+        for layer in stretch.layers {
+            pattern.push((at, groups[at].layers.len()));
+            groups[at].layers.push(layer);
+        }
+    }
+    (groups, Schedule::Pattern(pattern))
+}
+
+/// A block's name as the field, the function and (in camel case) the type of generated code.
+pub fn field_name(name: &str) -> String {
+    let ident = identifier(name);
+    if TAKEN.contains(&ident.as_str()) { format!("block_{ident}") } else { ident }
+}
+
+/// A name of a spec as a Rust identifier in snake case. What is no identifier alone, or none in camel case, gets a prefix.
+pub fn identifier(name: &str) -> String {
+    let ident: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    let starts_with_letter = ident.trim_start_matches('_').starts_with(|c: char| c.is_ascii_alphabetic());
+    let legal = starts_with_letter && syn::parse_str::<syn::Ident>(&ident).is_ok();
+    if legal { ident } else { format!("block_{ident}") }
+}
+
+/// Names that generated code has itself: fields of its weights, functions and (in camel case) types that it defines or imports.
+const TAKEN: [&str; 52] = [
+    "add_bias",
+    "arc",
+    "attention",
+    "batch",
+    "batch_limits",
+    "bf16",
+    "bias",
+    "box",
+    "caches",
+    "checkpoint",
+    "checkpoint_kind",
+    "cpu",
+    "d",
+    "each_layer",
+    "embed_tokens",
+    "embedding",
+    "f32",
+    "gather_logit_rows",
+    "gelu_tanh_mul",
+    "halves",
+    "head_norm",
+    "interleaved",
+    "kind",
+    "kv_dtype",
+    "kv_dtype_name",
+    "layer_range",
+    "linear",
+    "lm_head",
+    "load",
+    "load_error",
+    "load_options",
+    "loader",
+    "logits",
+    "memory",
+    "model",
+    "model_info",
+    "norm",
+    "on_cpu",
+    "paged_kv",
+    "per_layer",
+    "rms_norm",
+    "rms_norm_add",
+    "rope",
+    "rope_angles",
+    "rows",
+    "scale",
+    "scratch",
+    "silu_mul",
+    "sliding_attention",
+    "step_error",
+    "storage_format",
+    "weights",
+];
+
+/// The cache dtype of a layer: `kv_cache_layers` counts the layers that use its mixer.
+pub fn cache_dtype(model: &Model, layer: usize) -> CacheDtype {
+    let mixer_of = |l: usize| model.kinds[model.pattern[l]].mixer.as_ref();
+    let Some((name, mixer)) = mixer_of(layer) else { return CacheDtype::None };
+    let Some(kv) = mixer.kv() else { return CacheDtype::None };
+    let Some(edges) = kv.edges else { return CacheDtype::Chosen };
+    let same: Vec<usize> = (0..model.pattern.len()).filter(|&l| mixer_of(l).is_some_and(|(other, _)| other == name)).collect();
+    let at = same.iter().position(|&l| l == layer).expect("the layer uses its own mixer");
+    if at < edges.first || at >= same.len() - edges.last { CacheDtype::Fixed(edges.dtype) } else { CacheDtype::Chosen }
+}
