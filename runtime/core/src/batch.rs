@@ -10,6 +10,10 @@ pub struct PageId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StateSlot(pub u32);
 
+/// One entry of a snapshot pool: a copy of a sequence's recurrent state that was saved. A distinct type from [`StateSlot`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SnapshotId(pub u32);
+
 /// What a batch may contain; a model states its own with [`Model::limits`](crate::model::Model::limits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
