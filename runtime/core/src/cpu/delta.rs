@@ -213,8 +213,8 @@ impl<'a> Layer<'a> {
 
     /// `g`, the logarithm of the decay at a token.
     fn log_decay(&self, token: usize, head: usize) -> f64 {
-        let a = self.a[token * self.shape.value_heads + head] + self.dt_bias[head];
-        f64::from(self.decay[head]) * softplus(f64::from(a))
+        let a = f64::from(self.a[token * self.shape.value_heads + head]) + f64::from(self.dt_bias[head]);
+        f64::from(self.decay[head]) * softplus(a)
     }
 
     /// How much of a token's value is written.

@@ -221,8 +221,8 @@ impl<'a> Layer<'a> {
 
     /// `d`, the time step of a token and head.
     fn time_step(&self, token: usize, head: usize) -> f32 {
-        let dt = self.dt[token * self.shape.heads + head] + self.dt_bias[head];
-        let step = softplus(f64::from(dt)) as f32;
+        let dt = f64::from(self.dt[token * self.shape.heads + head]) + f64::from(self.dt_bias[head]);
+        let step = softplus(dt) as f32;
         // Not `max`, which would turn NaN into a number.
         if step < self.shape.time_step_min { self.shape.time_step_min } else { step }
     }

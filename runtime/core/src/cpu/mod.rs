@@ -15,6 +15,8 @@ mod norm;
 mod pool;
 mod rope;
 pub(crate) mod simd;
+#[cfg(test)]
+mod spans;
 mod topology;
 
 pub use self::activation::{add_bias, gather_logit_rows, gelu_tanh_mul, scale, silu_mul};
