@@ -10,6 +10,7 @@ pub mod model;
 pub mod rope;
 pub mod rows;
 pub mod scale;
+pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod weights;

@@ -1,6 +1,8 @@
 //! Weights with their dimensions in the type: projections, norms, biases and embeddings.
 
 mod block;
+mod conv;
+mod decay;
 mod decode;
 mod embedding;
 pub(crate) mod gemm;
@@ -11,11 +13,15 @@ mod product;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use tenon_formats::StorageFormat;
 
+pub use self::conv::Conv;
+pub use self::decay::Decay;
 pub use self::embedding::Embedding;
 pub use self::order::RowOrder;
+pub use self::vector::Vector;
 
 use self::packed::Packed;
 use self::product::Then;
@@ -58,6 +64,14 @@ pub enum PackError {
     Vector {
         /// The format.
         format: StorageFormat,
+    },
+    /// The logarithm of a decay that leaves no decay, or an infinite one.
+    #[error("element {index} is {log}: the decay is -exp of it, which must be below 0 and finite")]
+    Decay {
+        /// Which element.
+        index: usize,
+        /// What is stored.
+        log: String,
     },
 }
 

@@ -87,6 +87,22 @@ impl Cpu {
         // SAFETY: `run` calls each index once, and the mutable borrow of the grid keeps other calls out.
         self.run(grid.cells(), |index| task(unsafe { grid.cell(index) }));
     }
+
+    /// Calls `task` once with each pair of cells of the same index, spread over the threads.
+    ///
+    /// # Panics
+    /// If the grids have different numbers of cells.
+    pub(crate) fn over_pairs<A: Send, B: Send>(
+        &self,
+        a: &mut Grid<'_, A>,
+        b: &mut Grid<'_, B>,
+        task: impl Fn(Cell<'_, A>, Cell<'_, B>) + Sync,
+    ) {
+        let (a, b) = (&*a, &*b);
+        assert_eq!(a.cells(), b.cells(), "cells come in pairs");
+        // SAFETY: `run` calls each index once, and the mutable borrows of the grids keep other calls out.
+        self.run(a.cells(), |index| task(unsafe { a.cell(index) }, unsafe { b.cell(index) }));
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +125,21 @@ mod tests {
             });
             assert_eq!(data, (1..=(rows * width) as u32).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn pairs_are_of_the_same_index() {
+        let cpu = Cpu::new(2, Isa::Portable).unwrap();
+        let (mut a, mut b) = ([0usize; 12], [0usize; 8]);
+        // Columns 0..2, 2..4 and 4..6 of two rows, beside columns 0..3, 3..6 and 6..8 of one.
+        cpu.over_pairs(&mut Grid::new(&mut a, 6, 2, 2), &mut Grid::new(&mut b, 8, 1, 3), |mut a, mut b| {
+            let (from_a, from_b) = (a.columns.start, b.columns.start);
+            a.row_mut(0).fill(from_b);
+            a.row_mut(1).fill(1 + from_b);
+            b.row_mut(0).fill(from_a);
+        });
+        assert_eq!(a, [0, 0, 3, 3, 6, 6, 1, 1, 4, 4, 7, 7]);
+        assert_eq!(b, [0, 0, 0, 2, 2, 2, 4, 4]);
     }
 
     #[test]

@@ -4,16 +4,27 @@ mod activation;
 mod attention;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod chunk;
+mod conv;
+mod delta;
 mod exp;
+mod gated_norm;
 pub(crate) mod grid;
+mod mamba2;
 mod norm;
 mod pool;
 mod rope;
 pub(crate) mod simd;
+#[cfg(test)]
+mod spans;
 mod topology;
 
 pub use self::activation::{add_bias, gather_logit_rows, gelu_tanh_mul, scale, silu_mul};
 pub use self::attention::{attention, sliding_attention};
+pub use self::conv::{causal_conv, causal_conv_bias};
+pub use self::delta::{delta_decode, delta_prefill};
+pub use self::gated_norm::{gated_group_norm, gated_head_norm};
+pub use self::mamba2::{mamba2_scan, mamba2_update};
 pub use self::norm::{head_norm, rms_norm, rms_norm_add};
 pub use self::rope::rope;
 pub use self::topology::physical_threads;

@@ -20,6 +20,8 @@ pub(super) enum Need {
     Matrix { shape: [usize; 2], accept: &'static [StorageFormat] },
     /// `[len]` in one of these formats, where its elements are not quantised.
     Vector { len: [usize; 1], accept: &'static [StorageFormat] },
+    /// `[channels, 1, kernel]` in one of these formats, where its elements are not quantised.
+    Filters { shape: [usize; 3], accept: &'static [StorageFormat] },
     /// Not read; it may be there or not.
     Nothing,
 }
@@ -29,15 +31,16 @@ impl Need {
         match self {
             Self::Matrix { shape, .. } => shape,
             Self::Vector { len, .. } => len,
+            Self::Filters { shape, .. } => shape,
             Self::Nothing => &[],
         }
     }
 
-    /// The accepted formats. Norms and biases are not quantised, whatever the matrices may be.
+    /// The accepted formats. Norms, biases and the like are not quantised, whatever the matrices may be.
     pub(super) fn accepted(&self) -> Vec<StorageFormat> {
         match self {
             Self::Matrix { accept, .. } => accept.to_vec(),
-            Self::Vector { accept, .. } => accept.iter().copied().filter(|f| f.block_len() == 1).collect(),
+            Self::Vector { accept, .. } | Self::Filters { accept, .. } => accept.iter().copied().filter(|f| f.block_len() == 1).collect(),
             Self::Nothing => Vec::new(),
         }
     }
@@ -84,6 +87,28 @@ pub struct BiasSpec<const D: usize> {
     pub(super) name: &'static str,
     pub(super) accept: &'static [StorageFormat],
     pub(super) order: RowOrder,
+}
+
+/// A vector of `N` values. Of the accepted formats, those that are not quantised.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorSpec<const N: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
+/// The filters of a depthwise convolution, `[DIM, 1, KERNEL]`. Of the accepted formats, those that are not quantised.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvSpec<const DIM: usize, const KERNEL: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
+/// The decays of `N` heads, stored as `A_log` where the decay is `-exp(A_log)`. Of the accepted formats, those that are not
+/// quantised.
+#[derive(Clone, Copy, Debug)]
+pub struct DecaySpec<const N: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
 }
 
 impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
@@ -145,6 +170,39 @@ impl<const D: usize> BiasSpec<D> {
     }
 }
 
+impl<const N: usize> VectorSpec<N> {
+    /// A vector.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Vector { len: [N], accept: self.accept }
+    }
+}
+
+impl<const DIM: usize, const KERNEL: usize> ConvSpec<DIM, KERNEL> {
+    /// Filters of one channel each.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Filters { shape: [DIM, 1, KERNEL], accept: self.accept }
+    }
+}
+
+impl<const N: usize> DecaySpec<N> {
+    /// Decays, stored as their logarithms.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Vector { len: [N], accept: self.accept }
+    }
+}
+
 /// The table entries of a spec.
 macro_rules! checks {
     ($(impl<$(const $dim:ident),+> $spec:ident;)+) => {$(
@@ -166,4 +224,7 @@ checks! {
     impl<const VOCAB, const HIDDEN> EmbeddingSpec;
     impl<const D> NormSpec;
     impl<const D> BiasSpec;
+    impl<const N> VectorSpec;
+    impl<const DIM, const KERNEL> ConvSpec;
+    impl<const N> DecaySpec;
 }
