@@ -5,17 +5,22 @@ mod decode;
 mod embedding;
 pub(crate) mod gemm;
 mod gemv;
+mod latent;
 mod order;
 mod packed;
 mod product;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use tenon_formats::StorageFormat;
 
 pub use self::embedding::Embedding;
+pub use self::latent::LatentUp;
+pub(crate) use self::latent::UpView;
 pub use self::order::RowOrder;
+pub use self::vector::Vector;
 
 use self::packed::Packed;
 use self::product::Then;

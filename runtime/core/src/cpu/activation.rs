@@ -104,7 +104,7 @@ fn gelu_tanh<S: Simd>(s: S, x: S::F) -> S::F {
 
 /// 1 or `e` over `1 + e` with `e = exp(-|x|)`: nothing overflows.
 #[inline(always)]
-fn sigmoid<S: Simd>(s: S, x: S::F) -> S::F {
+pub(super) fn sigmoid<S: Simd>(s: S, x: S::F) -> S::F {
     let zero = s.splat(0.0);
     let negative = s.sub(zero, x);
     let e = exp_nonpositive(s, s.below(x, zero, x, negative));

@@ -5,7 +5,9 @@ mod attention;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod exp;
+mod gate;
 pub(crate) mod grid;
+mod mla;
 mod norm;
 mod pool;
 mod rope;
@@ -13,9 +15,11 @@ pub(crate) mod simd;
 mod topology;
 
 pub use self::activation::{add_bias, gather_logit_rows, gelu_tanh_mul, scale, silu_mul};
-pub use self::attention::{attention, sliding_attention};
+pub use self::attention::{attention, sink_attention, sliding_attention, softcap_attention};
+pub use self::gate::sigmoid_mul;
+pub use self::mla::{Absorbed, Expanded, MlaForm, latent_norm, mla_decode, mla_prefill, query_scale};
 pub use self::norm::{head_norm, rms_norm, rms_norm_add};
-pub use self::rope::rope;
+pub use self::rope::{rope, rope_tail};
 pub use self::topology::physical_threads;
 
 use self::pool::Pool;

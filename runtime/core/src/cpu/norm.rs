@@ -91,7 +91,7 @@ impl Kernel for Normalise<'_> {
 
 /// Four vectors of partial sums, added in a fixed order; elements after the last 32 are added one by one.
 #[inline(always)]
-fn sum_of_squares<S: Simd>(s: S, x: &[f32]) -> f32 {
+pub(super) fn sum_of_squares<S: Simd>(s: S, x: &[f32]) -> f32 {
     let (lanes, rest) = x.as_chunks::<8>();
     let (fours, single) = lanes.as_chunks::<4>();
     let mut sums = [s.splat(0.0); 4];

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tenon_formats::expect::ConfigContract;
 
 use super::compare::{compare, compare_one, in_layer};
-use super::spec::{BiasSpec, EmbeddingSpec, LinearSpec, Need, NormSpec, TensorCheck};
+use super::spec::{BiasSpec, EmbeddingSpec, LatentUpSpec, LinearSpec, Need, NormSpec, TensorCheck, VectorSpec};
 use super::{Checkpoint, LoadError, MappedTensor, finite};
 use crate::cpu::Cpu;
-use crate::linear::{Bias, Embedding, Linear, Norm, PackError};
+use crate::linear::{Bias, Embedding, LatentUp, Linear, Norm, PackError, Vector};
 
 /// Loads weights for the CPU out of a checkpoint that was compared with the plan.
 pub struct Loader<'a> {
@@ -76,6 +76,28 @@ impl<'a> Loader<'a> {
     pub fn bias<const D: usize>(&self, spec: &BiasSpec<D>, layer: usize) -> Result<Bias<D>, LoadError> {
         let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
         Bias::decode(tensor.format(), tensor.bytes(), spec.order).map_err(|e| unpackable(&tensor, e))
+    }
+
+    /// The projection from latents to keys and values. A name without `{layer}` is the same tensor for every `layer`.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn latent_up<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize>(
+        &self,
+        spec: &LatentUpSpec<HEADS, NOPE, V, R>,
+        layer: usize,
+    ) -> Result<LatentUp<HEADS, NOPE, V, R>, LoadError> {
+        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
+        LatentUp::pack(tensor.format(), tensor.bytes()).map_err(|e| unpackable(&tensor, e))
+    }
+
+    /// A vector of a layer. A name without `{layer}` is the same tensor for every `layer`.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn vector<const N: usize>(&self, spec: &VectorSpec<N>, layer: usize) -> Result<Vector<N>, LoadError> {
+        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
+        Vector::decode(tensor.format(), tensor.bytes()).map_err(|e| unpackable(&tensor, e))
     }
 
     /// The token embedding, which stays mapped.

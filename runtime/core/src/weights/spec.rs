@@ -86,6 +86,20 @@ pub struct BiasSpec<const D: usize> {
     pub(super) order: RowOrder,
 }
 
+/// The projection from latents to keys and values, `[HEADS * (NOPE + V), R]`.
+#[derive(Clone, Copy, Debug)]
+pub struct LatentUpSpec<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
+/// `N` numbers of a layer, `[N]`. Of the accepted formats, those that are not quantised.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorSpec<const N: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
 impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
     /// A weight stored row by row.
     pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
@@ -145,6 +159,28 @@ impl<const D: usize> BiasSpec<D> {
     }
 }
 
+impl<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> LatentUpSpec<HEADS, NOPE, V, R> {
+    /// A projection of which each head's rows stand together, those of the key first.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Matrix { shape: [HEADS * (NOPE + V), R], accept: self.accept }
+    }
+}
+
+impl<const N: usize> VectorSpec<N> {
+    /// A vector in stored order.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Vector { len: [N], accept: self.accept }
+    }
+}
+
 /// The table entries of a spec.
 macro_rules! checks {
     ($(impl<$(const $dim:ident),+> $spec:ident;)+) => {$(
@@ -166,4 +202,6 @@ checks! {
     impl<const VOCAB, const HIDDEN> EmbeddingSpec;
     impl<const D> NormSpec;
     impl<const D> BiasSpec;
+    impl<const HEADS, const NOPE, const V, const R> LatentUpSpec;
+    impl<const N> VectorSpec;
 }
