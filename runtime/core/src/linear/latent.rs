@@ -115,3 +115,59 @@ impl UpView<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::simd::Kernel;
+    use crate::testing::{Random, each_isa};
+
+    struct Widen<'a>(UpView<'a>, usize, usize, &'a mut [f32]);
+    impl Kernel for Widen<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            self.0.widen(s, self.1, self.2, self.3);
+        }
+    }
+
+    /// Rows of any head, from any row on, are what the scalar decoder makes of the stored rows.
+    fn check<const R: usize>(format: StorageFormat) {
+        let mut random = Random::new(R as u64);
+        let row = format.row_bytes(R).unwrap();
+        let mut bytes: Vec<u8> = (0..3 * 7 * row).map(|_| random.bits() as u8).collect();
+        if format == StorageFormat::F32 || format == StorageFormat::F16 || format == StorageFormat::Bf16 {
+            // No NaN, which equals nothing: the exponent is not all ones.
+            bytes.chunks_exact_mut(format.block_bytes()).for_each(|element| element[element.len() - 1] &= 0x3b);
+        }
+        let up = LatentUp::<3, 3, 4, R>::pack(format, &bytes).unwrap();
+        assert_eq!((up.bytes(), up.format()), (bytes.len(), format));
+        each_isa(|cpu| {
+            for (head, first, rows) in [(0, 0, 7), (1, 0, 3), (1, 3, 4), (2, 2, 3), (2, 6, 1)] {
+                let mut expected = vec![f32::NAN; rows * R];
+                decode_row(format, &bytes[(7 * head + first) * row..][..rows * row], &mut expected);
+                let mut wide = vec![f32::NAN; rows * R];
+                cpu.lanes().enter(Widen(up.view(), head, first, &mut wide));
+                let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&wide), bits(&expected), "{format}");
+            }
+        });
+    }
+
+    #[test]
+    fn rows_keep_their_stored_format_and_are_widened_exactly() {
+        for format in [StorageFormat::F32, StorageFormat::F16, StorageFormat::Bf16] {
+            check::<13>(format);
+            check::<48>(format);
+        }
+        check::<32>(StorageFormat::Q8_0);
+        check::<64>(StorageFormat::Q4_1);
+    }
+
+    #[test]
+    fn another_shape_is_refused() {
+        let error = LatentUp::<2, 3, 4, 5>::pack(StorageFormat::Bf16, &[0; 138]).unwrap_err();
+        assert_eq!(error.to_string(), "14 rows of 5 in bf16 are 140 bytes, and there are 138");
+        let text = format!("{:?}", LatentUp::<2, 3, 4, 5>::pack(StorageFormat::Bf16, &[0; 140]).unwrap());
+        assert_eq!(text, "LatentUp<2, 3, 4, 5>(bf16)");
+    }
+}
