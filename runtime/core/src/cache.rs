@@ -1,9 +1,14 @@
-//! `PagedKv`: keys and values of one layer, in pages that sequences own through page tables.
+//! Caches of one layer, in pages that sequences own through page tables: `PagedKv` for keys and values, `LatentCache` for latents.
+
+mod latent;
 
 use crate::batch::Batch;
 use crate::cpu::Cpu;
 use crate::dtype::KvDtype;
 use crate::rows::Rows;
+
+pub use self::latent::LatentCache;
+pub(crate) use self::latent::LatentView;
 
 /// Positions in a tile: scores are computed for 16 positions at a time, and a page is a whole number of tiles.
 pub const TILE_KV: usize = 16;
@@ -126,7 +131,7 @@ mod tests {
     use super::*;
     use crate::batch::{BatchLimits, PageId, WantLogits};
     use crate::cpu::Isa;
-    use crate::dtype::{Bf16, F32};
+    use crate::dtype::{Bf16, F32, Fp8E4m3};
 
     fn stored<D: KvDtype>() -> (PagedKv<D, 2, 3>, Batch) {
         let cpu = Cpu::new(1, Isa::Portable).unwrap();
@@ -162,7 +167,7 @@ mod tests {
             for head in 0..2 {
                 let (keys, values) = view.tile(page, head, tile);
                 for d in 0..3 {
-                    let expected = (100 * token + 3 * head + d) as f32;
+                    let expected = D::load(D::store((100 * token + 3 * head + d) as f32));
                     assert_eq!(D::load(keys[d * 16 + lane]), expected);
                     assert_eq!(D::load(values[lane * 3 + d]), -expected);
                 }
@@ -176,6 +181,7 @@ mod tests {
     fn tokens_are_stored_at_their_positions() {
         stands_where_it_should::<F32>();
         stands_where_it_should::<Bf16>();
+        stands_where_it_should::<Fp8E4m3>();
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod decode;
 mod embedding;
 pub(crate) mod gemm;
 mod gemv;
+mod latent;
 mod order;
 mod packed;
 mod product;
@@ -20,6 +21,8 @@ use tenon_formats::StorageFormat;
 pub use self::conv::Conv;
 pub use self::decay::Decay;
 pub use self::embedding::Embedding;
+pub use self::latent::LatentUp;
+pub(crate) use self::latent::UpView;
 pub use self::order::RowOrder;
 pub use self::vector::Vector;
 

@@ -46,6 +46,27 @@ pub enum RopeScaling {
         /// The context length before stretching, in positions.
         original_max_position_embeddings: u32,
     },
+    /// YaRN: pairs that turn more than `beta_fast` times within the original context stay, those that turn less than `beta_slow`
+    /// times are stretched by `factor`, and between the two the inverse frequency is interpolated over the number of the pair.
+    Yarn {
+        /// The stretch of slow pairs.
+        factor: f32,
+        /// The context length before stretching, in positions.
+        original_max_position_embeddings: u32,
+        /// Turns from which a pair is left alone.
+        beta_fast: f32,
+        /// Turns up to which a pair is stretched fully.
+        beta_slow: f32,
+        /// The ends of the interpolation are rounded outwards to whole pairs.
+        truncate: bool,
+        /// Multiplies cosines and sines.
+        attention_factor: f32,
+    },
+    /// Every position is divided by `factor`.
+    Linear {
+        /// The stretch of all wavelengths.
+        factor: f32,
+    },
 }
 
 /// The rotation of the first `ROTARY_DIM` elements of every head, in layout `L`.
@@ -68,20 +89,44 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> Rope<ROTARY_DIM, L> {
     /// In f32 where the reference (Hugging Face `ROPE_INIT_FUNCTIONS`) uses f32, because at position 8,000 the last bit of a
     /// frequency is worth a milliradian.
     pub fn inverse_frequencies(&self) -> Vec<f32> {
-        (0..ROTARY_DIM / 2)
-            .map(|i| {
-                let exponent = (2 * i) as f32 / ROTARY_DIM as f32;
-                let inverse = 1.0 / (self.theta.powf(f64::from(exponent)) as f32);
-                self.scaling.apply(inverse)
-            })
-            .collect()
+        let powers = (0..ROTARY_DIM / 2).map(|i| {
+            let exponent = (2 * i) as f32 / ROTARY_DIM as f32;
+            self.theta.powf(f64::from(exponent)) as f32
+        });
+        let RopeScaling::Yarn { factor, original_max_position_embeddings, beta_fast, beta_slow, truncate, .. } = self.scaling
+        else {
+            return powers.map(|power| self.scaling.apply(1.0 / power)).collect();
+        };
+        let pair_of = |turns| self.pair_with_turns(f64::from(turns), f64::from(original_max_position_embeddings));
+        let (mut low, mut high) = (pair_of(beta_fast), pair_of(beta_slow));
+        if truncate {
+            (low, high) = (low.floor(), high.ceil());
+        }
+        let (low, mut high) = (low.max(0.0), high.min((ROTARY_DIM - 1) as f64));
+        if low == high {
+            high += 0.001;
+        }
+        let stretched = |i: usize| ((i as f32 - low as f32) / (high - low) as f32).clamp(0.0, 1.0);
+        let interpolated = |(i, power): (usize, f32)| {
+            // The share that is left alone is rounded first and subtracted from 1 again, as in the reference.
+            let alone = 1.0 - stretched(i);
+            1.0 / (factor * power) * (1.0 - alone) + 1.0 / power * alone
+        };
+        powers.enumerate().map(interpolated).collect()
+    }
+
+    /// The pair, as a real number, that turns `turns` times within `context` positions.
+    fn pair_with_turns(&self, turns: f64, context: f64) -> f64 {
+        ROTARY_DIM as f64 * (context / (turns * 2.0 * std::f64::consts::PI)).ln() / (2.0 * self.theta.ln())
     }
 }
 
 impl RopeScaling {
+    /// One inverse frequency from the unscaled one, where it does not depend on the number of the pair.
     fn apply(self, inverse: f32) -> f32 {
         match self {
-            Self::None => inverse,
+            Self::None | Self::Yarn { .. } => inverse,
+            Self::Linear { factor } => inverse / factor,
             Self::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => {
                 let original = original_max_position_embeddings as f32;
                 let wavelength = 2.0 * std::f32::consts::PI / inverse;
@@ -96,12 +141,18 @@ impl RopeScaling {
             }
         }
     }
+
+    /// What cosines and sines are multiplied by.
+    fn attention_factor(self) -> f32 {
+        if let Self::Yarn { attention_factor, .. } = self { attention_factor } else { 1.0 }
+    }
 }
 
 /// Cosines and sines of one batch: computed once per step and used by every layer that shares the rotation.
 #[derive(Clone, Debug)]
 pub struct RopeAngles<const ROTARY_DIM: usize, L: RopeLayout> {
     inverse: Vec<f32>,
+    attention_factor: f64,
     /// `[tokens, ROTARY_DIM / 2]`
     cos: Vec<f32>,
     /// `[tokens, ROTARY_DIM / 2]`
@@ -115,6 +166,7 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> RopeAngles<ROTARY_DIM, L> {
         let room = max_tokens * (ROTARY_DIM / 2);
         Self {
             inverse: rope.inverse_frequencies(),
+            attention_factor: f64::from(rope.scaling.attention_factor()),
             cos: Vec::with_capacity(room),
             sin: Vec::with_capacity(room),
             layout: PhantomData,
@@ -122,15 +174,15 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> RopeAngles<ROTARY_DIM, L> {
     }
 
     /// Fills the table for the positions of `batch`. The angle is an f32 product, as in the reference; its cosine and sine are
-    /// correctly rounded.
+    /// correctly rounded, after the multiplication by the attention factor where there is one.
     pub fn fill(&mut self, batch: &Batch) {
         self.cos.clear();
         self.sin.clear();
         for &position in batch.positions() {
             for &inverse in &self.inverse {
                 let (sin, cos) = f64::from(position as f32 * inverse).sin_cos();
-                self.cos.push(cos as f32);
-                self.sin.push(sin as f32);
+                self.cos.push((cos * self.attention_factor) as f32);
+                self.sin.push((sin * self.attention_factor) as f32);
             }
         }
     }

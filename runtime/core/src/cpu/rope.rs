@@ -7,22 +7,47 @@ use crate::rows::Rows;
 
 /// Rotates the first `ROTARY` elements of each head of `[tokens, D]`, in place: with `(a, b)` a pair of the layout,
 /// `a' = a cos - b sin` and `b' = b cos + a sin`.
+///
+/// # Panics
+/// If the angles are not those of these tokens.
 pub fn rope<const HEAD_DIM: usize, const D: usize, const ROTARY: usize, L: RopeLayout>(
     cpu: &Cpu,
     x: &mut Rows<f32, D>,
     angles: &RopeAngles<ROTARY, L>,
 ) {
-    const {
-        assert!(D.is_multiple_of(HEAD_DIM), "a row is a whole number of heads");
-        assert!(ROTARY <= HEAD_DIM, "the rotary dimension is at most the head dimension");
-    };
+    const { assert!(ROTARY <= HEAD_DIM, "the rotary dimension is at most the head dimension") };
+    rotate_heads::<HEAD_DIM, D, ROTARY, L>(cpu, x, angles, 0);
+}
+
+/// Rotates the last `ROTARY` elements of each head of `[tokens, D]`, in place, as [`rope`] does the first: where a head is a part
+/// without position and then one with it, as in latent attention. A latent row is one such head.
+///
+/// # Panics
+/// If the angles are not those of these tokens.
+pub fn rope_tail<const HEAD_DIM: usize, const D: usize, const ROTARY: usize, L: RopeLayout>(
+    cpu: &Cpu,
+    x: &mut Rows<f32, D>,
+    angles: &RopeAngles<ROTARY, L>,
+) {
+    const { assert!(ROTARY <= HEAD_DIM, "the rotary dimension is at most the head dimension") };
+    rotate_heads::<HEAD_DIM, D, ROTARY, L>(cpu, x, angles, HEAD_DIM - ROTARY);
+}
+
+/// Rotates `ROTARY` elements of each head from element `first` on.
+fn rotate_heads<const HEAD_DIM: usize, const D: usize, const ROTARY: usize, L: RopeLayout>(
+    cpu: &Cpu,
+    x: &mut Rows<f32, D>,
+    angles: &RopeAngles<ROTARY, L>,
+    first: usize,
+) {
+    const { assert!(D.is_multiple_of(HEAD_DIM), "a row is a whole number of heads") };
     assert_eq!(x.rows(), angles.tokens(), "the angles are those of another batch");
     let unit = cpu.row_unit(x.rows(), x.as_slice().len());
     cpu.over(&mut Grid::of_rows(x.as_mut_slice(), D, unit), |mut cell| {
         for token in cell.rows.clone() {
             let (cos, sin) = angles.of(token);
             for head in cell.row_mut(token).chunks_exact_mut(HEAD_DIM) {
-                let rotary = &mut head[..ROTARY];
+                let rotary = &mut head[first..][..ROTARY];
                 if L::INTERLEAVED {
                     for ((pair, &cos), &sin) in rotary.as_chunks_mut::<2>().0.iter_mut().zip(cos).zip(sin) {
                         *pair = rotate(*pair, cos, sin);

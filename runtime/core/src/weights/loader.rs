@@ -6,10 +6,12 @@ use std::sync::Arc;
 use tenon_formats::expect::ConfigContract;
 
 use super::compare::{compare, compare_one, in_layer};
-use super::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LinearSpec, Need, NormSpec, TensorCheck, VectorSpec};
+use super::spec::{
+    BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, Need, NormSpec, TensorCheck, VectorSpec,
+};
 use super::{Checkpoint, LoadError, MappedTensor, finite};
 use crate::cpu::Cpu;
-use crate::linear::{Bias, Conv, Decay, Embedding, Linear, Norm, PackError, Vector};
+use crate::linear::{Bias, Conv, Decay, Embedding, LatentUp, Linear, Norm, PackError, Vector};
 
 /// Loads weights for the CPU out of a checkpoint that was compared with the plan.
 pub struct Loader<'a> {
@@ -78,7 +80,20 @@ impl<'a> Loader<'a> {
         Bias::decode(tensor.format(), tensor.bytes(), spec.order).map_err(|e| unpackable(&tensor, e))
     }
 
-    /// A vector. A name without `{layer}` is the same tensor for every `layer`.
+    /// The projection from latents to keys and values. A name without `{layer}` is the same tensor for every `layer`.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn latent_up<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize>(
+        &self,
+        spec: &LatentUpSpec<HEADS, NOPE, V, R>,
+        layer: usize,
+    ) -> Result<LatentUp<HEADS, NOPE, V, R>, LoadError> {
+        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
+        LatentUp::pack(tensor.format(), tensor.bytes()).map_err(|e| unpackable(&tensor, e))
+    }
+
+    /// A vector of a layer. A name without `{layer}` is the same tensor for every `layer`.
     ///
     /// # Errors
     /// As [`Loader::linear`].

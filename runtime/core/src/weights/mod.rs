@@ -18,7 +18,7 @@ pub use self::checkpoint::{Checkpoint, CheckpointKind, MappedTensor};
 pub use self::error::LoadError;
 pub use self::finite::NotFinite;
 pub use self::loader::Loader;
-pub use self::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LinearSpec, NormSpec, TensorCheck, VectorSpec};
+pub use self::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, TensorCheck, VectorSpec};
 pub use crate::linear::RowOrder;
 
 #[cfg(test)]

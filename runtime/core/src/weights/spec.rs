@@ -40,7 +40,9 @@ impl Need {
     pub(super) fn accepted(&self) -> Vec<StorageFormat> {
         match self {
             Self::Matrix { accept, .. } => accept.to_vec(),
-            Self::Vector { accept, .. } | Self::Filters { accept, .. } => accept.iter().copied().filter(|f| f.block_len() == 1).collect(),
+            Self::Vector { accept, .. } | Self::Filters { accept, .. } => {
+                accept.iter().copied().filter(|f| f.block_len() == 1).collect()
+            }
             Self::Nothing => Vec::new(),
         }
     }
@@ -89,7 +91,14 @@ pub struct BiasSpec<const D: usize> {
     pub(super) order: RowOrder,
 }
 
-/// A vector of `N` values. Of the accepted formats, those that are not quantised.
+/// The projection from latents to keys and values, `[HEADS * (NOPE + V), R]`.
+#[derive(Clone, Copy, Debug)]
+pub struct LatentUpSpec<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
+/// `N` numbers of a layer, `[N]`. Of the accepted formats, those that are not quantised.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorSpec<const N: usize> {
     pub(super) name: &'static str,
@@ -170,6 +179,17 @@ impl<const D: usize> BiasSpec<D> {
     }
 }
 
+impl<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> LatentUpSpec<HEADS, NOPE, V, R> {
+    /// A projection of which each head's rows stand together, those of the key first.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Matrix { shape: [HEADS * (NOPE + V), R], accept: self.accept }
+    }
+}
+
 impl<const N: usize> VectorSpec<N> {
     /// A vector.
     pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
@@ -227,4 +247,5 @@ checks! {
     impl<const N> VectorSpec;
     impl<const DIM, const KERNEL> ConvSpec;
     impl<const N> DecaySpec;
+    impl<const HEADS, const NOPE, const V, const R> LatentUpSpec;
 }

@@ -1,7 +1,7 @@
 //! Attention against a naive one in f64, and the promise that a row's bits depend on its sequence and position alone.
 
 use super::*;
-use crate::batch::{BatchLimits, WantLogits};
+use crate::batch::{BatchLimits, PageId, WantLogits};
 use crate::cpu::Isa;
 use crate::dtype::{Bf16, F32};
 use crate::testing::{Random, U, product_bound, within};
