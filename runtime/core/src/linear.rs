@@ -1,7 +1,7 @@
 //! Weights with their dimensions in the type: projections, norms, biases and embeddings.
 
 mod block;
-mod decode;
+pub(crate) mod decode;
 mod embedding;
 pub(crate) mod gemm;
 mod gemv;

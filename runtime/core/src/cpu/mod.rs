@@ -1,19 +1,24 @@
 //! The CPU: its threads, its instruction set, and the operations that generated code calls.
 
-mod activation;
+pub(crate) mod activation;
 mod attention;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod exp;
 pub(crate) mod grid;
+mod moe;
 mod norm;
 mod pool;
 mod rope;
 pub(crate) mod simd;
 mod topology;
 
-pub use self::activation::{add_bias, gather_logit_rows, gelu_tanh_mul, scale, silu_mul};
+pub use self::activation::{
+    add, add_bias, add_scaled, gather_logit_rows, gelu, gelu_mul, gelu_tanh, gelu_tanh_mul, relu2, scale, sigmoid_gate_add, silu,
+    silu_mul, soft_cap,
+};
 pub use self::attention::{attention, sliding_attention};
+pub use self::moe::{route, route_biased};
 pub use self::norm::{head_norm, rms_norm, rms_norm_add};
 pub use self::rope::rope;
 pub use self::topology::physical_threads;

@@ -71,7 +71,14 @@ fn fill<S: Simd, B: Block>(s: S, p: &Product<'_, '_, B>, pair: usize, start: usi
 
 /// Adds the products of rows `first..` with a panel to `sums`.
 #[inline(always)]
-fn multiply<S: Simd, B: Block>(s: S, p: &Product<'_, '_, B>, first: usize, start: usize, panel: &[PanelRow], sums: &mut [PanelRow]) {
+fn multiply<S: Simd, B: Block>(
+    s: S,
+    p: &Product<'_, '_, B>,
+    first: usize,
+    start: usize,
+    panel: &[PanelRow],
+    sums: &mut [PanelRow],
+) {
     for (i, sums) in sums.chunks_mut(p.tile).enumerate() {
         let mut x: [&[f32]; MAX_TILE] = [&[]; MAX_TILE];
         for (r, x) in x.iter_mut().enumerate().take(sums.len()) {

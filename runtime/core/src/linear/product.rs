@@ -9,9 +9,9 @@ use crate::cpu::grid::{Cell, Grid};
 use crate::cpu::simd::{Kernel, Lanes, Simd};
 
 /// Outputs in a tile.
-pub(super) const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 /// Tiles that the work of a thread is a multiple of, so that few are computed one by one.
-const TILES_TOGETHER: usize = 4;
+pub(crate) const TILES_TOGETHER: usize = 4;
 
 /// A packed matrix.
 #[derive(Clone, Copy)]
@@ -29,8 +29,10 @@ pub(super) struct Matrix<'a, B> {
 pub(crate) struct Inputs<'a> {
     /// `[rows, inputs]`.
     pub(crate) data: &'a [f32],
-    /// Which of them belongs to row `r` of the output; without this it is row `r`.
+    /// Which of them is row `r`; without this it is the `r`th.
     pub(crate) of_row: Option<&'a [u32]>,
+    /// Row `r` is for row `r + shift` of the output.
+    pub(crate) shift: usize,
 }
 
 /// What becomes of the products.
@@ -51,7 +53,7 @@ pub(super) fn multiply<B: Block>(cpu: &Cpu, matrix: Matrix<'_, B>, tile: usize, 
     }
     let per_thread = matrix.outputs.div_ceil(LANES * cpu.threads()).next_multiple_of(TILES_TOGETHER);
     let mut grid = Grid::new(out, matrix.outputs, rows, LANES * per_thread);
-    let x = Inputs { data: x, of_row: None };
+    let x = Inputs { data: x, of_row: None, shift: 0 };
     cpu.over(&mut grid, |mut out| {
         let rows = out.rows.clone();
         cpu.lanes().enter(Product { matrix, x, tile, out: &mut out, rows, then });
@@ -111,7 +113,7 @@ impl<'a, B: Block> Product<'a, '_, B> {
     /// Row `r` of the input.
     #[inline(always)]
     pub(super) fn x(&self, r: usize) -> &'a [f32] {
-        let row = self.rows.start + r;
+        let row = self.rows.start - self.x.shift + r;
         let row = self.x.of_row.map_or(row, |of_row| of_row[row] as usize);
         &self.x.data[row * self.matrix.inputs..][..self.matrix.inputs]
     }

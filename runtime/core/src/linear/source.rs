@@ -2,6 +2,8 @@
 
 use tenon_formats::StorageFormat;
 
+use super::decode::decode_row;
+use super::stored::e4m3;
 use super::{PackError, row_bytes};
 
 /// Rows and columns of an fp8 block that share a scale.
@@ -60,13 +62,7 @@ impl<'a> Source<'a> {
     }
 
     /// nvfp4: `data` is `[rows, inputs / 2]` and `scales` is `[rows, inputs / 16]`, bytes both.
-    pub(crate) fn nvfp4(
-        data: &'a [u8],
-        scales: &'a [u8],
-        factor: f32,
-        rows: usize,
-        inputs: usize,
-    ) -> Result<Self, PackError> {
+    pub(crate) fn nvfp4(data: &'a [u8], scales: &'a [u8], factor: f32, rows: usize, inputs: usize) -> Result<Self, PackError> {
         check_halves(StorageFormat::Nvfp4, data, scales, rows, inputs)?;
         Ok(Self { format: StorageFormat::Nvfp4, rows, inputs, factor, layout: Layout::Nvfp4 { data, scales } })
     }
@@ -75,6 +71,24 @@ impl<'a> Source<'a> {
     pub(crate) fn mxfp4(data: &'a [u8], scales: &'a [u8], rows: usize, inputs: usize) -> Result<Self, PackError> {
         check_halves(StorageFormat::Mxfp4, data, scales, rows, inputs)?;
         Ok(Self { format: StorageFormat::Mxfp4, rows, inputs, factor: 1.0, layout: Layout::Mxfp4 { data, scales } })
+    }
+
+    /// A row in f32, with all its scales.
+    ///
+    /// # Panics
+    /// If `out` is not a row.
+    pub(crate) fn decode(&self, row: usize, out: &mut [f32]) {
+        assert_eq!(out.len(), self.inputs, "a row of the matrix");
+        let mut buffer = Vec::new();
+        let stored = self.row(row, 1, &mut buffer);
+        if self.has_fp8_blocks() {
+            for (out, [a, b, c, d, element]) in out.iter_mut().zip(stored.as_chunks::<5>().0) {
+                *out = e4m3(*element) * f32::from_le_bytes([*a, *b, *c, *d]);
+            }
+        } else {
+            decode_row(self.format, stored, out);
+        }
+        out.iter_mut().for_each(|x| *x *= self.factor);
     }
 
     /// True where blocks of fp8 have scales of their own.

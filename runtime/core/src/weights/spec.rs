@@ -2,6 +2,7 @@
 
 use tenon_formats::StorageFormat;
 
+use super::experts::ExpertsNeed;
 use crate::linear::RowOrder;
 
 /// One entry of a plan's tensor table: which names there must be, and what they must be.
@@ -20,6 +21,10 @@ pub(super) enum Need {
     Matrix { shape: [usize; 2], accept: &'static [StorageFormat] },
     /// `[len]` in one of these formats, where its elements are not quantised.
     Vector { len: [usize; 1], accept: &'static [StorageFormat] },
+    /// `[experts, len]` in one of these formats, where its elements are not quantised.
+    Biases { shape: [usize; 2], accept: &'static [StorageFormat] },
+    /// All tensors of experts.
+    Experts(ExpertsNeed),
     /// Not read; it may be there or not.
     Nothing,
 }
@@ -29,22 +34,30 @@ impl Need {
         match self {
             Self::Matrix { shape, .. } => shape,
             Self::Vector { len, .. } => len,
-            Self::Nothing => &[],
+            Self::Biases { shape, .. } => shape,
+            Self::Experts(_) | Self::Nothing => &[],
         }
     }
 
-    /// The accepted formats. Norms and biases are not quantised, whatever the matrices may be.
+    /// The accepted formats of a tensor that is read alone. Norms and biases are not quantised, whatever the matrices may be, and
+    /// these two have scales in other tensors.
     pub(super) fn accepted(&self) -> Vec<StorageFormat> {
         match self {
-            Self::Matrix { accept, .. } => accept.to_vec(),
-            Self::Vector { accept, .. } => accept.iter().copied().filter(|f| f.block_len() == 1).collect(),
-            Self::Nothing => Vec::new(),
+            Self::Matrix { accept, .. } => {
+                let apart = [StorageFormat::Fp8E4m3, StorageFormat::Nvfp4];
+                accept.iter().copied().filter(|f| !apart.contains(f)).collect()
+            }
+            Self::Vector { accept, .. } | Self::Biases { accept, .. } => {
+                accept.iter().copied().filter(|f| !f.is_quantised()).collect()
+            }
+            Self::Experts(_) | Self::Nothing => Vec::new(),
         }
     }
 }
 
 impl TensorCheck {
-    /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number.
+    /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number, and `*` at
+    /// its end for any ending.
     ///
     /// # Panics
     /// At compile time, without a reason; it is for the reader of the generated code.
@@ -86,6 +99,13 @@ pub struct BiasSpec<const D: usize> {
     pub(super) order: RowOrder,
 }
 
+/// `N` numbers that an operation reads. Of the accepted formats, those that are not quantised.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorSpec<const N: usize> {
+    pub(super) name: &'static str,
+    pub(super) accept: &'static [StorageFormat],
+}
+
 impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
     /// A weight stored row by row.
     pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
@@ -98,7 +118,7 @@ impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
     }
 
     pub(super) const fn need(&self) -> Need {
-        Need::Matrix { shape: [OUT, IN], accept: self.accept }
+        Need::Matrix { shape: [self.order.stored_rows(OUT), IN], accept: self.accept }
     }
 }
 
@@ -129,6 +149,17 @@ impl<const D: usize> NormSpec<D> {
     }
 }
 
+impl<const N: usize> VectorSpec<N> {
+    /// Numbers that are read as they are stored.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Vector { len: [N], accept: self.accept }
+    }
+}
+
 impl<const D: usize> BiasSpec<D> {
     /// A bias.
     pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
@@ -141,7 +172,7 @@ impl<const D: usize> BiasSpec<D> {
     }
 
     pub(super) const fn need(&self) -> Need {
-        Need::Vector { len: [D], accept: self.accept }
+        Need::Vector { len: [self.order.stored_rows(D)], accept: self.accept }
     }
 }
 
@@ -166,4 +197,5 @@ checks! {
     impl<const VOCAB, const HIDDEN> EmbeddingSpec;
     impl<const D> NormSpec;
     impl<const D> BiasSpec;
+    impl<const N> VectorSpec;
 }
