@@ -14,7 +14,7 @@ use crate::program::{CacheDtype, Program, Schedule};
 /// What `mod.rs` may import from the runtime.
 const RUNTIME: [(&str, &[&str]); 6] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
-    ("tenon_core::experts", &["GroupScore", "Router", "RouterScores"]),
+    ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     (
         "tenon_core::model",
         &["ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"],

@@ -20,10 +20,10 @@ use crate::program::{CacheDtype, Op, Program};
 const RUNTIME: [(&str, &[&str]); 11] = [
     ("tenon_core::batch", &["Batch", "BatchLimits", "SnapshotId", "StateSlot"]),
     ("tenon_core::cache", &["LatentCache", "PagedKv"]),
-    (CPU, &["Absorbed", "ClampedSwiglu", "Cpu", "Expanded", "Gelu", "GeluTanh", "Relu2", "Silu"]),
+    (CPU, &["Absorbed", "Cpu", "Expanded"]),
     ("tenon_core::dtype", &["Bf16", "F32", "Fp8E4m3", "KvDtype", "KvDtypeName"]),
-    ("tenon_core::experts", &["ExpertRows", "Routes"]),
     ("tenon_core::layers", &["each_layer", "per_layer"]),
+    ("tenon_core::moe", &["ExpertRows", "Gelu", "GeluTanh", "Relu2", "Routes", "Silu"]),
     ("tenon_core::model", &["LoadOptions", "Logits", "Memory", "Model", "ModelInfo", "StateError", "StepError"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "RopeAngles"]),
     ("tenon_core::rows", &["Rows"]),

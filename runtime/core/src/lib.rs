@@ -7,6 +7,7 @@ pub mod dtype;
 pub mod layers;
 pub mod linear;
 pub mod model;
+pub mod moe;
 pub mod rope;
 pub mod rows;
 pub mod scale;

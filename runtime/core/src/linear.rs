@@ -3,14 +3,15 @@
 mod block;
 mod conv;
 mod decay;
-mod decode;
+pub(crate) mod decode;
 mod embedding;
 pub(crate) mod gemm;
 mod gemv;
 mod latent;
 mod order;
-mod packed;
-mod product;
+pub(crate) mod packed;
+pub(crate) mod product;
+pub(crate) mod source;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -23,11 +24,12 @@ pub use self::decay::Decay;
 pub use self::embedding::Embedding;
 pub use self::latent::LatentUp;
 pub(crate) use self::latent::UpView;
-pub use self::order::RowOrder;
+pub use self::order::{RowOrder, Segment};
 pub use self::vector::Vector;
 
 use self::packed::Packed;
 use self::product::Then;
+use self::source::Source;
 use crate::cpu::Cpu;
 use crate::rows::Rows;
 
@@ -62,6 +64,28 @@ pub enum PackError {
         /// In what way.
         what: String,
     },
+    /// Scales that stand in a tensor of their own, and are more or fewer than the shape needs.
+    #[error("{expected} scales of {format} belong to this shape, and there are {found}")]
+    Scales {
+        /// The format.
+        format: StorageFormat,
+        /// Scales that the shape needs.
+        expected: usize,
+        /// Scales that there are.
+        found: usize,
+    },
+    /// A transposed matrix in a quantised format.
+    #[error("a transposed matrix is stored as f32, f16 or bf16, and this one is {format}")]
+    Transposed {
+        /// The format.
+        format: StorageFormat,
+    },
+    /// An embedding whose scales stand apart.
+    #[error("an embedding in {format} has scales in another tensor, which are not read")]
+    Embedding {
+        /// The format.
+        format: StorageFormat,
+    },
     /// A vector in a quantised format.
     #[error("a vector is stored as f32, f16 or bf16, and this one is {format}")]
     Vector {
@@ -89,13 +113,20 @@ fn row_bytes(format: StorageFormat, rows: usize, inputs: usize, found: usize) ->
 pub struct Linear<const OUT: usize, const IN: usize>(Packed);
 
 impl<const OUT: usize, const IN: usize> Linear<OUT, IN> {
-    /// Packs `data`, which is `[OUT, IN]` in `format`, row by row; `order` says which stored row is which output.
+    /// Packs `data`, which is `[OUT, IN]` in `format`, row by row; `order` says which stored row is which output, and with
+    /// [`RowOrder::Parts`] how many rows are stored. Scales that the format keeps outside its blocks are 1 here.
     ///
     /// # Errors
     /// When `data` is not of that shape, or `order` does not fit it.
     pub fn pack(cpu: &Cpu, format: StorageFormat, data: &[u8], order: RowOrder) -> Result<Self, PackError> {
         const { assert!(OUT > 0 && IN > 0, "a matrix has at least one element") };
         Packed::new(cpu, format, data, order, OUT, IN).map(Self)
+    }
+
+    /// Packs a matrix whose scales may stand apart from it.
+    pub(crate) fn from_source(cpu: &Cpu, source: &Source<'_>, order: RowOrder) -> Result<Self, PackError> {
+        const { assert!(OUT > 0 && IN > 0, "a matrix has at least one element") };
+        Packed::ordered(cpu, source, order, OUT).map(Self)
     }
 
     /// `out = W x` for each row: `[rows, IN]` to `[rows, OUT]`. Sets the rows of `out`.
@@ -191,12 +222,13 @@ impl<const D: usize> Bias<D> {
 }
 
 fn decode_vector<const D: usize>(format: StorageFormat, data: &[u8], order: RowOrder) -> Result<Box<[f32; D]>, PackError> {
-    if format.block_len() > 1 {
+    if format.is_quantised() {
         return Err(PackError::Vector { format });
     }
-    row_bytes(format, 1, D, data.len())?;
     order.check(D).map_err(|what| PackError::Order { what })?;
-    let mut stored = vec![0.0; D];
+    let rows = order.stored_rows(D);
+    row_bytes(format, 1, rows, data.len())?;
+    let mut stored = vec![0.0; rows];
     decode::decode_row(format, data, &mut stored);
     let ordered: Box<[f32]> = (0..D).map(|row| stored[order.stored_row(row, D)]).collect();
     Ok(ordered.try_into().expect("D elements were collected"))

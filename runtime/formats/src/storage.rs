@@ -28,6 +28,16 @@ pub enum StorageFormat {
     Q5K,
     /// GGUF: 16 groups of 16 elements, `d * s * (q - 32)` with a signed 8-bit `s`.
     Q6K,
+    /// OCP E4M3 (no infinities), one byte, times an f32 that stands in another tensor: one for all, or one per block of 128 rows by
+    /// 128 columns.
+    Fp8E4m3,
+    /// 16 elements of OCP E2M1, two in a byte with the first in the low bits, times an E4M3 scale, times an f32 for all. Checkpoints
+    /// keep elements and scales in two tensors; a block is the byte of the scale and the 8 bytes of the elements. (GGUF's type of
+    /// this name has other blocks.)
+    Nvfp4,
+    /// 32 elements of OCP E2M1 times a power of two, `2^(s - 127)`: a byte `s`, and 16 bytes of which the low nibbles are the first
+    /// half, as in GGUF. Hugging Face checkpoints keep scales and elements in two tensors, there with neighbours in a byte.
+    Mxfp4,
 }
 
 /// What there is to know about a format.
@@ -51,7 +61,7 @@ const fn facts(
 
 impl StorageFormat {
     /// Every format that this version reads.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::F32,
         Self::F16,
         Self::Bf16,
@@ -63,6 +73,9 @@ impl StorageFormat {
         Self::Q4K,
         Self::Q5K,
         Self::Q6K,
+        Self::Fp8E4m3,
+        Self::Nvfp4,
+        Self::Mxfp4,
     ];
 
     const fn facts(self) -> Facts {
@@ -78,6 +91,9 @@ impl StorageFormat {
             Self::Q4K => facts("q4_k", "Q4K", 256, 2 + 2 + 12 + 128, &[0, 2]),
             Self::Q5K => facts("q5_k", "Q5K", 256, 2 + 2 + 12 + 32 + 128, &[0, 2]),
             Self::Q6K => facts("q6_k", "Q6K", 256, 128 + 64 + 16 + 2, &[208]),
+            Self::Fp8E4m3 => facts("fp8_e4m3", "Fp8E4m3", 1, 1, &[]),
+            Self::Nvfp4 => facts("nvfp4", "Nvfp4", 16, 1 + 8, &[]),
+            Self::Mxfp4 => facts("mxfp4", "Mxfp4", 32, 1 + 16, &[]),
         }
     }
 
@@ -106,12 +122,19 @@ impl StorageFormat {
         self.facts().block_bytes
     }
 
-    /// Where the f16 scales and minima of a block begin, in bytes from its start. None where elements are floats themselves.
+    /// True where an element is less than its bits say: it needs a scale, of its block or of its tensor. Norms, biases and other
+    /// vectors are not stored so.
+    pub const fn is_quantised(self) -> bool {
+        !matches!(self, Self::F32 | Self::F16 | Self::Bf16)
+    }
+
+    /// Where the f16 scales and minima of a block begin, in bytes from its start. None where elements are floats themselves, and
+    /// where scales are not f16.
     pub const fn scales(self) -> &'static [usize] {
         self.facts().scales
     }
 
-    /// Bytes of a row of `len` elements, or `None` when that is not a whole number of blocks (or does not fit in memory).
+    /// Bytes of a row of `len` elements with the scales of its blocks, without those of larger parts of a tensor, or `None` when that is not a whole number of blocks (or does not fit in memory).
     pub const fn row_bytes(self, len: usize) -> Option<usize> {
         if len.is_multiple_of(self.block_len()) { (len / self.block_len()).checked_mul(self.block_bytes()) } else { None }
     }
@@ -134,6 +157,12 @@ mod tests {
             assert_eq!(format.variant(), format!("{format:?}"));
         }
         assert_eq!(StorageFormat::parse("q2_k"), None);
+    }
+
+    #[test]
+    fn what_needs_a_scale_is_quantised() {
+        let plain: Vec<_> = StorageFormat::ALL.into_iter().filter(|f| !f.is_quantised()).collect();
+        assert_eq!(plain, [StorageFormat::F32, StorageFormat::F16, StorageFormat::Bf16]);
     }
 
     #[test]

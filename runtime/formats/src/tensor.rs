@@ -10,14 +10,17 @@ use crate::storage::StorageFormat;
 pub enum TensorFormat {
     /// One that this version reads.
     Known(StorageFormat),
-    /// Another one, in lower case as its file format spells it (`q6_k`, `f8_e4m3`).
+    /// Another one, in lower case as its file format spells it (`q2_k`, `f8_e5m2`).
     Other(String),
 }
 
 impl TensorFormat {
-    /// The format with this spelling, in any case.
+    /// The format with this spelling, in any case; `F8_E4M3` is how safetensors spell [`StorageFormat::Fp8E4m3`].
     pub fn from_name(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
+        if name == "f8_e4m3" {
+            return Self::Known(StorageFormat::Fp8E4m3);
+        }
         StorageFormat::parse(&name).map_or(Self::Other(name), Self::Known)
     }
 

@@ -242,17 +242,11 @@ fn moe(moe: &Moe, of: impl Fn(&str) -> String) -> TokenStream {
         GroupScore::Max => "Max",
     });
     let (groups, top_groups, normalise) = (int(router.groups), int(router.top_groups), router.normalise);
+    let limited = (router.groups > 1).then(|| quote!(.groups(#groups, #top_groups, GroupScore::#group_score)));
     let scaling = f32_literal(router.scaling as f32);
     out.extend(quote! {
         /// How experts are chosen and weighed.
-        pub const #name: Router<#experts, #top_k> = Router {
-            scores: RouterScores::#scores,
-            groups: #groups,
-            top_groups: #top_groups,
-            group_score: GroupScore::#group_score,
-            normalise: #normalise,
-            scaling: #scaling,
-        };
+        pub const #name: Router<#experts, #top_k> = Router::new(RouterScores::#scores, #normalise, #scaling) #limited;
     });
     out
 }

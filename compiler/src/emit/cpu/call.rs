@@ -7,7 +7,7 @@ use super::{function, tuned};
 use crate::architecture::Role;
 use crate::emit::text::{blank, comment, ident, int, trail};
 use crate::model::{Activation, MlaForm};
-use crate::program::{Buf, Op, OpKind, Program, RowsOf};
+use crate::program::{Buf, Op, OpKind, Phase, Program, RowsOf};
 
 /// One op as a statement with its shape. `weights` is what holds its weights.
 pub fn call(program: &Program<'_>, op: &Op, weights: &TokenStream) -> TokenStream {
@@ -97,7 +97,7 @@ impl Statement<'_> {
             | OpKind::Mla { .. }
             | OpKind::QueryScale { .. }
             | OpKind::SigmoidMul { .. } => self.attention(&function, &tuned),
-            OpKind::CausalConv { .. } | OpKind::Mamba2 { .. } | OpKind::Delta { .. } => self.recurrence(&function),
+            OpKind::CausalConv { .. } | OpKind::Mamba2 { .. } | OpKind::Delta { .. } => self.recurrence(&function, &tuned),
             OpKind::Act { act, dim } => {
                 let x = self.write(0);
                 (quote!(#function(cpu, &mut s.#x);), format!("{}, [tokens, {dim}]", short(*act)))
@@ -214,7 +214,7 @@ impl Statement<'_> {
         }
     }
 
-    fn recurrence(&self, function: &proc_macro2::Ident) -> (TokenStream, String) {
+    fn recurrence(&self, function: &proc_macro2::Ident, tuned: &[proc_macro2::Ident]) -> (TokenStream, String) {
         let weight = |role| self.weight(role);
         match &self.op.kind {
             OpKind::CausalConv { dim, kernel, bias } => {
@@ -225,13 +225,14 @@ impl Statement<'_> {
                     format!("silu(conv over {kernel} tokens), [tokens, {dim}]"),
                 )
             }
-            OpKind::Mamba2 { heads, head_dim, state, groups, chunk, time_step_min, .. } => {
+            OpKind::Mamba2 { phase, heads, head_dim, state, groups, chunk, time_step_min } => {
                 let (xbc, dt, y) = (self.read(0), self.read(1), self.write(0));
                 let (a, d, bias) = (weight(Role::ALog), weight(Role::D), weight(Role::DtBias));
-                let (min, chunk) = (ident(time_step_min), int(*chunk));
+                let min = ident(time_step_min);
+                let chunk = (*phase == Phase::Prefill).then(|| int(*chunk)).map(|chunk| quote!(#chunk,));
                 let dims = [*heads, *head_dim, *state, *groups].map(int);
                 (
-                    quote!(#function::<#chunk, #(#dims,)* _, _, _>(cpu, &s.#xbc, &s.#dt, &#a, &#d, &#bias, #min, state, batch, &mut s.#y);),
+                    quote!(#function::<#chunk #(#dims,)* _, _, _>(cpu, &s.#xbc, &s.#dt, &#a, &#d, &#bias, #min, state, batch, &mut s.#y);),
                     format!("[tokens, {heads} x {head_dim}], spans of {}", spans(function)),
                 )
             }
@@ -240,7 +241,7 @@ impl Statement<'_> {
                 let (decay, bias) = (weight(Role::ALog), weight(Role::DtBias));
                 let dims = [*key_heads, *value_heads, *key_dim, *value_dim].map(int);
                 (
-                    quote!(#function::<#(#dims,)* _, _, _>(cpu, &s.#qkv, &s.#a, &s.#b, &#decay, &#bias, state, batch, &mut s.#y);),
+                    quote!(#function::<#(#tuned,)* #(#dims,)* _, _, _>(cpu, &s.#qkv, &s.#a, &s.#b, &#decay, &#bias, state, batch, &mut s.#y);),
                     format!("[tokens, {value_heads} x {value_dim}], spans of {}", spans(function)),
                 )
             }
@@ -261,20 +262,17 @@ impl Statement<'_> {
             OpKind::Experts { routes, rows, hidden, act, clamp, .. } => {
                 let (from, to, w) = (self.read(0), self.write(0), self.weight(Role::Experts));
                 let (routes, rows) = (ident(routes), ident(rows));
-                let act = match clamp {
+                let call = match clamp {
                     Some((limit, alpha)) => {
                         let (limit, alpha) = (ident(limit), ident(alpha));
-                        quote!(ClampedSwiglu { limit: #limit, alpha: #alpha })
+                        quote!(#w.#function::<#(#tuned,)* _>(cpu, &s.#from, &s.#routes, #limit, #alpha, &mut s.#rows, &mut s.#to);)
                     }
                     None => {
                         let act = ident(marker(*act));
-                        quote!(#act)
+                        quote!(#w.#function::<#(#tuned,)* #act, _>(cpu, &s.#from, &s.#routes, &mut s.#rows, &mut s.#to);)
                     }
                 };
-                (
-                    quote!(#w.#function::<#(#tuned),*>(cpu, #act, &s.#from, &s.#routes, &mut s.#rows, &mut s.#to);),
-                    format!("[tokens, {hidden}], weighted"),
-                )
+                (call, format!("[tokens, {hidden}], the weighted sum of each token's experts"))
             }
             OpKind::SigmoidGateAdd { dim } => {
                 let (gate, from, to) = (self.read(0), self.read(1), self.write(0));

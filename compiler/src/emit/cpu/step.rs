@@ -262,7 +262,7 @@ pub fn scratch(program: &Program<'_>) -> TokenStream {
     let (mut moe_fields, mut moe_inits) = (Vec::new(), Vec::new());
     let mut seen = Vec::new();
     for op in program.ops.iter() {
-        let OpKind::Experts { routes, rows, experts, top_k, hidden, inner, .. } = &op.kind else { continue };
+        let OpKind::Experts { routes, rows, experts, top_k, hidden, inner, gated, .. } = &op.kind else { continue };
         if seen.contains(&routes) {
             continue;
         }
@@ -270,10 +270,11 @@ pub fn scratch(program: &Program<'_>) -> TokenStream {
         let dims = [*experts, *top_k, *hidden, *inner].map(int);
         let [experts, top_k, hidden, inner] = &dims;
         let (routes, rows) = (ident(routes), ident(rows));
+        let new = ident(if *gated { "new" } else { "plain" });
         moe_fields.push(quote!(#routes: Routes<#experts, #top_k>, #rows: ExpertRows<#hidden, #inner>,));
         moe_inits.push(quote! {
             #routes: Routes::new(limits.max_tokens),
-            #rows: ExpertRows::new(limits.max_tokens * #top_k),
+            #rows: ExpertRows::#new(limits.max_tokens * #top_k),
         });
         names.extend([routes, rows]);
     }

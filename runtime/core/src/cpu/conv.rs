@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Cpu;
-use super::activation::silu;
+use super::activation::Act;
 use super::chunk::{put, vector};
 use super::grid::{Cell, Grid};
 use super::simd::{Kernel, Simd};
@@ -153,7 +153,7 @@ impl Convolve<'_> {
             let out = &mut self.x.row_mut(tokens.start + t)[channels.clone()];
             for n in 0..N {
                 let mut y = [0.0; 8];
-                s.store(silu(s, sums[n]), &mut y);
+                s.store(Act::Silu.of(s, sums[n]), &mut y);
                 put(&y, out, n);
             }
         }

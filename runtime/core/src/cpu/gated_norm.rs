@@ -1,7 +1,7 @@
 //! The two norms of recurrent layers that a gate goes through: gate first, then norm by group; or norm by head, then gate.
 
 use super::Cpu;
-use super::activation::silu;
+use super::activation::Act;
 use super::grid::{Cell, Grid};
 use super::norm::sum_of_squares;
 use super::simd::{Kernel, Simd};
@@ -97,13 +97,13 @@ fn gate<S: Simd>(s: S, v: &mut [f32], z: &[f32]) {
     let (v, v_rest) = v.as_chunks_mut::<8>();
     let (z, z_rest) = z.as_chunks::<8>();
     for (v, z) in v.iter_mut().zip(z) {
-        s.store(s.mul(s.load(v), silu(s, s.load(z))), v);
+        s.store(s.mul(s.load(v), Act::Silu.of(s, s.load(z))), v);
     }
     // The rest goes through the same lanes, so that an element's result does not depend on where it stands.
     let (mut last, mut gates) = ([0.0; 8], [0.0; 8]);
     last[..v_rest.len()].copy_from_slice(v_rest);
     gates[..z_rest.len()].copy_from_slice(z_rest);
-    s.store(s.mul(s.load(&last), silu(s, s.load(&gates))), &mut last);
+    s.store(s.mul(s.load(&last), Act::Silu.of(s, s.load(&gates))), &mut last);
     v_rest.copy_from_slice(&last[..v_rest.len()]);
 }
 

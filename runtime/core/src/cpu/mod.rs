@@ -1,6 +1,6 @@
 //! The CPU: its threads, its instruction set, and the operations that generated code calls.
 
-mod activation;
+pub(crate) mod activation;
 mod attention;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -13,6 +13,7 @@ mod gated_norm;
 pub(crate) mod grid;
 mod mamba2;
 mod mla;
+mod moe;
 mod norm;
 mod pool;
 mod rope;
@@ -21,7 +22,10 @@ pub(crate) mod simd;
 mod spans;
 mod topology;
 
-pub use self::activation::{add_bias, gather_logit_rows, gelu_tanh_mul, scale, silu_mul};
+pub use self::activation::{
+    add, add_bias, add_scaled, gather_logit_rows, gelu, gelu_mul, gelu_tanh, gelu_tanh_mul, relu2, scale, sigmoid_gate_add, silu,
+    silu_mul, soft_cap,
+};
 pub use self::attention::{attention, sink_attention, sliding_attention, softcap_attention};
 pub use self::conv::{causal_conv, causal_conv_bias};
 pub use self::delta::{delta_decode, delta_prefill};
@@ -29,6 +33,7 @@ pub use self::gate::sigmoid_mul;
 pub use self::gated_norm::{gated_group_norm, gated_head_norm};
 pub use self::mamba2::{mamba2_scan, mamba2_update};
 pub use self::mla::{Absorbed, Expanded, MlaForm, latent_norm, mla_decode, mla_prefill, query_scale};
+pub use self::moe::{route, route_biased};
 pub use self::norm::{head_norm, rms_norm, rms_norm_add};
 pub use self::rope::{rope, rope_tail};
 pub use self::topology::physical_threads;

@@ -53,6 +53,12 @@ pub(crate) trait Simd: Copy + Send + Sync {
     fn cast_words(self, v: Self::F) -> Self::W;
     fn load_f16(self, from: &[u16; 8]) -> Self::F;
     fn load_bf16(self, from: &[u16; 8]) -> Self::F;
+    /// 2^-8 times each value of E4M3. NaN is not kept: it reads as 480 would.
+    fn load_e4m3(self, from: &[u8; 8]) -> Self::F;
+    /// One byte in each word.
+    fn load_bytes(self, from: &[u8; 8]) -> Self::W;
+    /// Replaces each byte, which is under 16, by that entry of the table.
+    fn look_up(self, table: &[u8; 16], bytes: Self::W) -> Self::W;
 }
 
 /// A computation that is written on [`Simd`].
@@ -148,4 +154,17 @@ impl Simd for Portable {
     #[inline(always)] fn cast_words(self, v: [f32; 8]) -> [u32; 8] { lanes!(i => v[i].to_bits()) }
     #[inline(always)] fn load_f16(self, from: &[u16; 8]) -> [f32; 8] { lanes!(i => half::f16::from_bits(from[i]).to_f32()) }
     #[inline(always)] fn load_bf16(self, from: &[u16; 8]) -> [f32; 8] { lanes!(i => f32::from_bits(u32::from(from[i]) << 16)) }
+    #[inline(always)] fn load_e4m3(self, from: &[u8; 8]) -> [f32; 8] {
+        // Sign, exponent and mantissa in the places of an f16, whose exponent has a bias of 15 instead of 7.
+        lanes!(i => half::f16::from_bits((from[i] as i8 as u16) << 7 & 0xbfff).to_f32())
+    }
+    #[inline(always)] fn load_bytes(self, from: &[u8; 8]) -> [u32; 8] { lanes!(i => u32::from(from[i])) }
+    #[inline(always)] fn look_up(self, table: &[u8; 16], v: [u32; 8]) -> [u32; 8] {
+        lanes!(i => u32::from_le_bytes([
+            table[(v[i] & 15) as usize],
+            table[(v[i] >> 8 & 15) as usize],
+            table[(v[i] >> 16 & 15) as usize],
+            table[(v[i] >> 24 & 15) as usize],
+        ]))
+    }
 }

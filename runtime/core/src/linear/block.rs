@@ -4,10 +4,12 @@
 //! the tile, so that a product needs no sum across lanes. Quantised blocks keep their stored size, and hold 4 (or 4 + 4) inputs
 //! of an output in each 32-bit lane, which also suits 8-bit integer dot products.
 
+mod fp;
 mod of_256;
 mod of_32;
 mod quants;
 
+pub(super) use self::fp::{Fp8, Fp8By1, Fp8By16, Fp8By128, Mxfp4, Nvfp4};
 pub(super) use self::of_32::{Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
 pub(super) use self::of_256::{Q4K, Q5K, Q6K};
 

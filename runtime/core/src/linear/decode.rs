@@ -5,13 +5,13 @@
 use half::{bf16, f16};
 use tenon_formats::StorageFormat;
 
-use super::stored::{q4, q4_k, q5, q5_k, q6_k, scale_and_minimum};
+use super::stored::{e2m1, e4m3, neighbours, power_of_two, q4, q4_k, q5, q5_k, q6_k, scale_and_minimum};
 
-/// Decodes a row of `out.len()` elements.
+/// Decodes a row of `out.len()` elements. Scales that the format keeps outside its blocks are 1.
 ///
 /// # Panics
 /// If `bytes` is not exactly that row: callers compare the lengths first and can say what is wrong with them.
-pub(super) fn decode_row(format: StorageFormat, bytes: &[u8], out: &mut [f32]) {
+pub(crate) fn decode_row(format: StorageFormat, bytes: &[u8], out: &mut [f32]) {
     assert_eq!(format.row_bytes(out.len()), Some(bytes.len()), "bytes of a {format} row of {}", out.len());
     match format {
         StorageFormat::F32 => decode_each(bytes, out, f32::from_le_bytes),
@@ -46,6 +46,15 @@ pub(super) fn decode_row(format: StorageFormat, bytes: &[u8], out: &mut [f32]) {
         StorageFormat::Q6K => decode_blocks::<210, 256>(bytes, out, |block, out| {
             let (scales, d) = (&block[192..208], half_at(block, 208));
             each(out, |k| d * f32::from(scales[k / 16] as i8) * f32::from(i16::from(q6_k(block, k)) - 32));
+        }),
+        StorageFormat::Fp8E4m3 => decode_each(bytes, out, |[b]| e4m3(b)),
+        StorageFormat::Nvfp4 => decode_blocks::<9, 16>(bytes, out, |block, out| {
+            let d = e4m3(block[0]);
+            each(out, |k| d * e2m1(neighbours(&block[1..], k)));
+        }),
+        StorageFormat::Mxfp4 => decode_blocks::<17, 32>(bytes, out, |block, out| {
+            let d = power_of_two(block[0]);
+            each(out, |k| d * e2m1(q4(&block[1..], k)));
         }),
     }
 }
@@ -118,7 +127,7 @@ mod tests {
 
     #[test]
     fn blocks_decode_to_the_bits_that_the_gguf_package_has() {
-        let quantised = StorageFormat::ALL.into_iter().filter(|f| f.block_len() > 1);
+        let quantised = StorageFormat::ALL.into_iter().filter(|f| f.block_len() >= 32);
         assert!(quantised.eq(FIXTURES.map(|(format, _)| format)), "each quantised format has a fixture");
         for (format, fixture) in FIXTURES {
             let block = format.block_bytes() + 4 * format.block_len();

@@ -17,11 +17,14 @@ pub struct Embedding<const VOCAB: usize, const HIDDEN: usize> {
 }
 
 impl<const VOCAB: usize, const HIDDEN: usize> Embedding<VOCAB, HIDDEN> {
-    /// Embeddings in `tensor`, which has `VOCAB` rows in any storage format.
+    /// Embeddings in `tensor`, which has `VOCAB` rows in any storage format that has all scales in its blocks.
     ///
     /// # Errors
-    /// When the tensor does not have the bytes of that shape.
+    /// When the tensor does not have the bytes of that shape, or its scales are in another tensor.
     pub fn new(tensor: MappedTensor) -> Result<Self, PackError> {
+        if matches!(tensor.format(), StorageFormat::Fp8E4m3 | StorageFormat::Nvfp4) {
+            return Err(PackError::Embedding { format: tensor.format() });
+        }
         row_bytes(tensor.format(), VOCAB, HIDDEN, tensor.bytes().len())?;
         Ok(Self { tensor })
     }

@@ -22,7 +22,7 @@ const MAX_ROWS: usize = 240;
 /// Computes the cell of `p`, of any number of rows. Each output is one chain of fused multiply-adds, which is put down in `sums`
 /// between panels.
 #[inline(always)]
-pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>) {
+pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, '_, B>) {
     let mut panel = [[[0.0; LANES]; 2]; PANEL];
     let mut sums = [[[0.0; LANES]; 2]; MAX_ROWS];
     let rows_together = (RESIDENT / p.inputs()).clamp(32, MAX_ROWS);
@@ -51,7 +51,7 @@ pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>) {
 /// Dequantises inputs `start..` of tiles `pair` and `pair + 1`. Where the second does not exist, its half keeps what it had, and is
 /// not read.
 #[inline(always)]
-fn fill<S: Simd, B: Block>(s: S, p: &Product<'_, B>, pair: usize, start: usize, panel: &mut [PanelRow]) {
+fn fill<S: Simd, B: Block>(s: S, p: &Product<'_, '_, B>, pair: usize, start: usize, panel: &mut [PanelRow]) {
     const { assert!(PANEL.is_multiple_of(B::LEN), "a panel is a whole number of blocks") };
     for half in 0..(p.tiles().end - pair).min(2) {
         let blocks = &p.tile(pair + half)[start / B::LEN..];
@@ -71,7 +71,14 @@ fn fill<S: Simd, B: Block>(s: S, p: &Product<'_, B>, pair: usize, start: usize, 
 
 /// Adds the products of rows `first..` with a panel to `sums`.
 #[inline(always)]
-fn multiply<S: Simd, B: Block>(s: S, p: &Product<'_, B>, first: usize, start: usize, panel: &[PanelRow], sums: &mut [PanelRow]) {
+fn multiply<S: Simd, B: Block>(
+    s: S,
+    p: &Product<'_, '_, B>,
+    first: usize,
+    start: usize,
+    panel: &[PanelRow],
+    sums: &mut [PanelRow],
+) {
     for (i, sums) in sums.chunks_mut(p.tile).enumerate() {
         let mut x: [&[f32]; MAX_TILE] = [&[]; MAX_TILE];
         for (r, x) in x.iter_mut().enumerate().take(sums.len()) {

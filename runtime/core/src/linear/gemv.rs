@@ -14,7 +14,7 @@ pub(super) const MAX_ROWS: usize = 4;
 /// Computes the cell of `p`, which has 1 to [`MAX_ROWS`] rows. Each output is one chain of fused multiply-adds; several tiles at
 /// a time keep enough chains in flight to hide the latency of one.
 #[inline(always)]
-pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>) {
+pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, '_, B>) {
     match p.rows() {
         1 => tiles::<S, B, 1, 4>(s, p),
         // With the scales of groups, 8 sums are too many for the registers: some would go to memory and back at every input.
@@ -28,7 +28,7 @@ pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>) {
 
 /// `T` tiles at a time, the last few one by one.
 #[inline(always)]
-fn tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut Product<'_, B>) {
+fn tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut Product<'_, '_, B>) {
     let tiles = p.tiles();
     let mut tile = tiles.start;
     while tile + T <= tiles.end {
@@ -42,7 +42,7 @@ fn tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut Produc
 }
 
 #[inline(always)]
-fn some_tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut Product<'_, B>, first: usize) {
+fn some_tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut Product<'_, '_, B>, first: usize) {
     let mut weights = [p.tile(first); T];
     for t in 1..T {
         weights[t] = p.tile(first + t);

@@ -6,12 +6,12 @@ use super::block::Block;
 use super::{gemm, gemv};
 use crate::cpu::Cpu;
 use crate::cpu::grid::{Cell, Grid};
-use crate::cpu::simd::{Kernel, Simd};
+use crate::cpu::simd::{Kernel, Lanes, Simd};
 
 /// Outputs in a tile.
-pub(super) const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 /// Tiles that the work of a thread is a multiple of, so that few are computed one by one.
-const TILES_TOGETHER: usize = 4;
+pub(crate) const TILES_TOGETHER: usize = 4;
 
 /// A packed matrix.
 #[derive(Clone, Copy)]
@@ -20,6 +20,19 @@ pub(super) struct Matrix<'a, B> {
     pub(super) blocks: &'a [B],
     pub(super) outputs: usize,
     pub(super) inputs: usize,
+    /// What products are multiplied by.
+    pub(super) factor: f32,
+}
+
+/// The rows that a matrix is multiplied with.
+#[derive(Clone, Copy)]
+pub(crate) struct Inputs<'a> {
+    /// `[rows, inputs]`.
+    pub(crate) data: &'a [f32],
+    /// Which of them is row `r`; without this it is the `r`th.
+    pub(crate) of_row: Option<&'a [u32]>,
+    /// Row `r` is for row `r + shift` of the output.
+    pub(crate) shift: usize,
 }
 
 /// What becomes of the products.
@@ -40,22 +53,43 @@ pub(super) fn multiply<B: Block>(cpu: &Cpu, matrix: Matrix<'_, B>, tile: usize, 
     }
     let per_thread = matrix.outputs.div_ceil(LANES * cpu.threads()).next_multiple_of(TILES_TOGETHER);
     let mut grid = Grid::new(out, matrix.outputs, rows, LANES * per_thread);
-    cpu.over(&mut grid, |out| cpu.lanes().enter(Product { matrix, x, tile, out, then }));
+    let x = Inputs { data: x, of_row: None, shift: 0 };
+    cpu.over(&mut grid, |mut out| {
+        let rows = out.rows.clone();
+        cpu.lanes().enter(Product { matrix, x, tile, out: &mut out, rows, then });
+    });
+}
+
+/// `out = W x` for the columns of a cell and some of its rows.
+pub(super) fn multiply_rows<B: Block>(
+    lanes: Lanes,
+    matrix: Matrix<'_, B>,
+    tile: usize,
+    x: Inputs<'_>,
+    out: &mut Cell<'_, f32>,
+    rows: Range<usize>,
+) {
+    assert!(out.columns.start.is_multiple_of(LANES), "a cell begins with a tile");
+    if !rows.is_empty() {
+        lanes.enter(Product { matrix, x, tile, out, rows, then: Then::Store });
+    }
 }
 
 /// One thread's part of a product: all rows, some outputs.
-pub(super) struct Product<'a, B> {
+pub(super) struct Product<'a, 'b, B> {
     matrix: Matrix<'a, B>,
-    x: &'a [f32],
+    x: Inputs<'a>,
     pub(super) tile: usize,
-    out: Cell<'a, f32>,
+    out: &'a mut Cell<'b, f32>,
+    /// The rows of the output.
+    rows: Range<usize>,
     then: Then,
 }
 
-impl<'a, B: Block> Product<'a, B> {
+impl<'a, B: Block> Product<'a, '_, B> {
     #[inline(always)]
     pub(super) fn rows(&self) -> usize {
-        self.out.rows.len()
+        self.rows.len()
     }
 
     #[inline(always)]
@@ -79,16 +113,19 @@ impl<'a, B: Block> Product<'a, B> {
     /// Row `r` of the input.
     #[inline(always)]
     pub(super) fn x(&self, r: usize) -> &'a [f32] {
-        &self.x[r * self.matrix.inputs..][..self.matrix.inputs]
+        let row = self.rows.start - self.x.shift + r;
+        let row = self.x.of_row.map_or(row, |of_row| of_row[row] as usize);
+        &self.x.data[row * self.matrix.inputs..][..self.matrix.inputs]
     }
 }
 
-/// Stores or adds the products of row `r` with `tile`; outputs that only pad the tile are dropped.
+/// Stores or adds the products of row `r` with `tile`, times the factor of the matrix; outputs that only pad the tile are dropped.
 #[inline(always)]
-pub(super) fn write<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>, r: usize, tile: usize, sums: S::F) {
+pub(super) fn write<S: Simd, B: Block>(s: S, p: &mut Product<'_, '_, B>, r: usize, tile: usize, sums: S::F) {
+    let sums = s.mul(sums, s.splat(p.matrix.factor));
     let column = tile * LANES - p.out.columns.start;
     let then = p.then;
-    let out = &mut p.out.row_mut(r)[column..];
+    let out = &mut p.out.row_mut(p.rows.start + r)[column..];
     if let Some(out) = out.first_chunk_mut::<LANES>() {
         let sums = if then == Then::Add { s.add(s.load(out), sums) } else { sums };
         return s.store(sums, out);
@@ -100,7 +137,7 @@ pub(super) fn write<S: Simd, B: Block>(s: S, p: &mut Product<'_, B>, r: usize, t
     }
 }
 
-impl<B: Block> Kernel for Product<'_, B> {
+impl<B: Block> Kernel for Product<'_, '_, B> {
     #[inline(always)]
     fn run<S: Simd>(mut self, s: S) {
         if self.rows() <= gemv::MAX_ROWS { gemv::product(s, &mut self) } else { gemm::product(s, &mut self) }

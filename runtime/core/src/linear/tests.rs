@@ -22,6 +22,15 @@ fn stored(random: &mut Random, format: StorageFormat, outputs: usize, inputs: us
             StorageFormat::F32 => bytes.extend(random.unit().to_le_bytes()),
             StorageFormat::F16 => bytes.extend(f16::from_f32(random.unit()).to_le_bytes()),
             StorageFormat::Bf16 => bytes.extend(bf16::from_f32(random.unit()).to_le_bytes()),
+            StorageFormat::Fp8E4m3 => bytes.push(no_nan(random)),
+            StorageFormat::Nvfp4 => {
+                bytes.push(no_nan(random));
+                bytes.extend((0..8).map(|_| random.bits() as u8));
+            }
+            StorageFormat::Mxfp4 => {
+                bytes.push(110 + random.below(20) as u8);
+                bytes.extend((0..16).map(|_| random.bits() as u8));
+            }
             quantised => {
                 // Any quant and any scale of a group is legal, and all of them should be seen.
                 let start = bytes.len();
@@ -38,6 +47,14 @@ fn stored(random: &mut Random, format: StorageFormat, outputs: usize, inputs: us
     Stored { bytes, weights }
 }
 
+/// Any byte of E4M3 that is a number.
+fn no_nan(random: &mut Random) -> u8 {
+    match random.bits() as u8 {
+        nan if nan & 0x7f == 0x7f => 0,
+        byte => byte,
+    }
+}
+
 const ROWS: [usize; 8] = [1, 2, 3, 4, 5, 17, 64, 100];
 const SHAPES: [(usize, usize); 7] = [(1, 32), (8, 64), (13, 96), (24, 288), (20, 1536), (100, 576), (70, 32)];
 const WITHOUT_BLOCKS: [(usize, usize); 3] = [(11, 1), (9, 33), (40, 301)];
@@ -48,6 +65,7 @@ fn each_matrix(mut test: impl FnMut(StorageFormat, usize, usize, &Stored, &mut R
     for format in StorageFormat::ALL {
         let shapes = match format.block_len() {
             1 => [&SHAPES[..], &WITHOUT_BLOCKS].concat(),
+            16 => [&SHAPES[..], &[(11, 16), (9, 48), (40, 304)]].concat(),
             32 => SHAPES.to_vec(),
             _ => OF_256.to_vec(),
         };

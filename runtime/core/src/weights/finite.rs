@@ -7,7 +7,7 @@ use std::fmt;
 
 use tenon_formats::StorageFormat;
 
-use super::{LoadError, MappedTensor};
+use super::LoadError;
 use crate::cpu::Cpu;
 use crate::cpu::grid::Grid;
 
@@ -38,14 +38,26 @@ impl fmt::Display for NotFinite {
 }
 
 /// Reads the whole tensor once.
-pub(super) fn check(cpu: &Cpu, tensor: &MappedTensor) -> Result<(), LoadError> {
-    let (format, bytes) = (tensor.format(), tensor.bytes());
+pub(super) fn check(cpu: &Cpu, name: &str, shape: &[usize], format: StorageFormat, bytes: &[u8]) -> Result<(), LoadError> {
     let Some(block) = first_not_finite(cpu, format, bytes) else { return Ok(()) };
-    let width = tensor.shape().last().map_or(1, |&width| width.max(1));
-    let (row, column) = (block * format.block_len() / width, block * format.block_len() % width);
     let stored = &bytes[block * format.block_bytes()..][..format.block_bytes()];
     let what = if has_nan(format, stored) { "NaN" } else { "infinite" };
-    Err(LoadError::NotFinite { tensor: tensor.name().to_owned(), problem: NotFinite { format, row, column, what } })
+    Err(not_finite(name, shape, format, block, what))
+}
+
+/// Reads the scales of mxfp4 where they have a tensor of their own, `[.., inputs / 32]`: one of them is NaN.
+pub(super) fn check_powers(name: &str, shape: &[usize], scales: &[u8]) -> Result<(), LoadError> {
+    let Some(block) = scales.iter().position(|&scale| scale == NAN_POWER) else { return Ok(()) };
+    let format = StorageFormat::Mxfp4;
+    let elements: Vec<usize> =
+        shape.iter().rev().enumerate().map(|(i, &dim)| if i == 0 { 32 * dim } else { dim }).rev().collect();
+    Err(not_finite(name, &elements, format, block, "NaN"))
+}
+
+fn not_finite(name: &str, shape: &[usize], format: StorageFormat, block: usize, what: &'static str) -> LoadError {
+    let width = shape.last().map_or(1, |&width| width.max(1));
+    let (row, column) = (block * format.block_len() / width, block * format.block_len() % width);
+    LoadError::NotFinite { tensor: name.to_owned(), problem: NotFinite { format, row, column, what } }
 }
 
 /// The first block, or element, that is not finite.
@@ -68,6 +80,10 @@ fn first_not_finite(cpu: &Cpu, format: StorageFormat, bytes: &[u8]) -> Option<us
 const F32_EXPONENT: u32 = 0x7f80_0000;
 const F16_EXPONENT: u16 = 0x7c00;
 const BF16_EXPONENT: u16 = 0x7f80;
+/// The bits of E4M3 that are all set in NaN; it has no infinities.
+const E4M3_NAN: u8 = 0x7f;
+/// The exponent that is NaN.
+const NAN_POWER: u8 = 0xff;
 
 /// True when no block, or element, of a stretch of whole ones is NaN or infinite.
 fn is_finite(format: StorageFormat, bytes: &[u8]) -> bool {
@@ -79,6 +95,9 @@ fn is_finite(format: StorageFormat, bytes: &[u8]) -> bool {
         }
         StorageFormat::F16 => halves_are_finite(bytes, F16_EXPONENT),
         StorageFormat::Bf16 => halves_are_finite(bytes, BF16_EXPONENT),
+        StorageFormat::Fp8E4m3 => !bytes.iter().fold(false, |found, byte| found | (byte & E4M3_NAN == E4M3_NAN)),
+        StorageFormat::Nvfp4 => !bytes.as_chunks::<9>().0.iter().any(|block| block[0] & E4M3_NAN == E4M3_NAN),
+        StorageFormat::Mxfp4 => !bytes.as_chunks::<17>().0.iter().any(|block| block[0] == NAN_POWER),
         blocks => {
             let scales = blocks.scales();
             let special = |block: &[u8]| scales.iter().any(|&at| half(block, at) & F16_EXPONENT == F16_EXPONENT);
@@ -98,6 +117,7 @@ fn has_nan(format: StorageFormat, block: &[u8]) -> bool {
         StorageFormat::F32 => f32::from_le_bytes([block[0], block[1], block[2], block[3]]).is_nan(),
         StorageFormat::F16 => half::f16::from_bits(half(block, 0)).is_nan(),
         StorageFormat::Bf16 => half::bf16::from_bits(half(block, 0)).is_nan(),
+        StorageFormat::Fp8E4m3 | StorageFormat::Nvfp4 | StorageFormat::Mxfp4 => true,
         blocks => blocks.scales().iter().any(|&at| half::f16::from_bits(half(block, at)).is_nan()),
     }
 }
@@ -134,6 +154,12 @@ mod tests {
                 StorageFormat::F32 => f32::MAX.to_le_bytes().to_vec(),
                 StorageFormat::F16 => 0xfbffu16.to_le_bytes().to_vec(),
                 StorageFormat::Bf16 => 0x7f7fu16.to_le_bytes().to_vec(),
+                StorageFormat::Fp8E4m3 => vec![0xfe],
+                StorageFormat::Nvfp4 | StorageFormat::Mxfp4 => {
+                    let mut block = vec![0xff; format.block_bytes()];
+                    block[0] = 0xfe;
+                    block
+                }
                 quantised => {
                     let mut block = vec![0xff; quantised.block_bytes()];
                     quantised.scales().iter().for_each(|&at| block[at..at + 2].copy_from_slice(&0x7bffu16.to_le_bytes()));
@@ -145,6 +171,13 @@ mod tests {
             let places = if format.scales().is_empty() { &[0] } else { format.scales() };
             for at in [0, 1, PIECE - 1, PIECE, 2 * PIECE + 2] {
                 for (f32, f16, bf16) in SPECIAL {
+                    if matches!(format, StorageFormat::Fp8E4m3 | StorageFormat::Nvfp4 | StorageFormat::Mxfp4) {
+                        // They have no infinities.
+                        bytes[at * block.len()] = 0xff;
+                        assert_eq!(find(format, &bytes), Some(at), "{format}");
+                        bytes[at * block.len()] = block[0];
+                        continue;
+                    }
                     for place in places {
                         let start = at * block.len();
                         match format {

@@ -9,14 +9,15 @@ use super::compare::{compare, compare_one, in_layer};
 use super::spec::{
     BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, Need, NormSpec, TensorCheck, VectorSpec,
 };
+use super::stored::{Lies, MatrixNeed};
 use super::{Checkpoint, LoadError, MappedTensor, finite};
 use crate::cpu::Cpu;
 use crate::linear::{Bias, Conv, Decay, Embedding, LatentUp, Linear, Norm, PackError, Vector};
 
 /// Loads weights for the CPU out of a checkpoint that was compared with the plan.
 pub struct Loader<'a> {
-    checkpoint: &'a Arc<Checkpoint>,
-    cpu: &'a Cpu,
+    pub(super) checkpoint: &'a Arc<Checkpoint>,
+    pub(super) cpu: &'a Cpu,
 }
 
 impl<'a> Loader<'a> {
@@ -57,8 +58,10 @@ impl<'a> Loader<'a> {
         spec: &LinearSpec<OUT, IN>,
         layer: usize,
     ) -> Result<Linear<OUT, IN>, LoadError> {
-        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
-        Linear::pack(self.cpu, tensor.format(), tensor.bytes(), spec.order).map_err(|e| unpackable(&tensor, e))
+        let rows = spec.order.stored_rows(OUT);
+        let need = MatrixNeed { stack: None, rows, inputs: IN, lies: Lies::Rows };
+        let matrix = self.matrix(&in_layer(spec.name, layer), need, spec.accept)?;
+        matrix.with(0, |source| Linear::from_source(self.cpu, source, spec.order))
     }
 
     /// The weight of a norm. A name without `{layer}` is the same tensor for every `layer`.
@@ -137,10 +140,10 @@ impl<'a> Loader<'a> {
     }
 
     /// A tensor by name, of which every weight is a number. It is compared again, because a table may not list what a plan loads.
-    fn find(&self, name: String, need: Need) -> Result<MappedTensor, LoadError> {
+    pub(super) fn find(&self, name: String, need: Need) -> Result<MappedTensor, LoadError> {
         compare_one(self.checkpoint, &name, &need)?;
         let tensor = MappedTensor::new(self.checkpoint, &name).expect("a tensor that fits is there in a known format");
-        finite::check(self.cpu, &tensor)?;
+        finite::check(self.cpu, tensor.name(), tensor.shape(), tensor.format(), tensor.bytes())?;
         Ok(tensor)
     }
 }
@@ -151,6 +154,6 @@ impl fmt::Debug for Loader<'_> {
     }
 }
 
-fn unpackable(tensor: &MappedTensor, problem: PackError) -> LoadError {
+pub(super) fn unpackable(tensor: &MappedTensor, problem: PackError) -> LoadError {
     LoadError::Pack { tensor: tensor.name().to_owned(), problem }
 }

@@ -2,6 +2,7 @@
 
 use tenon_formats::StorageFormat;
 
+use super::experts::ExpertsNeed;
 use crate::linear::RowOrder;
 
 /// One entry of a plan's tensor table: which names there must be, and what they must be.
@@ -22,6 +23,10 @@ pub(super) enum Need {
     Vector { len: [usize; 1], accept: &'static [StorageFormat] },
     /// `[channels, 1, kernel]` in one of these formats, where its elements are not quantised.
     Filters { shape: [usize; 3], accept: &'static [StorageFormat] },
+    /// `[experts, len]` in one of these formats, where its elements are not quantised.
+    Biases { shape: [usize; 2], accept: &'static [StorageFormat] },
+    /// All tensors of experts.
+    Experts(ExpertsNeed),
     /// Not read; it may be there or not.
     Nothing,
 }
@@ -31,25 +36,31 @@ impl Need {
         match self {
             Self::Matrix { shape, .. } => shape,
             Self::Vector { len, .. } => len,
+            Self::Biases { shape, .. } => shape,
             Self::Filters { shape, .. } => shape,
-            Self::Nothing => &[],
+            Self::Experts(_) | Self::Nothing => &[],
         }
     }
 
-    /// The accepted formats. Norms, biases and the like are not quantised, whatever the matrices may be.
+    /// The accepted formats of a tensor that is read alone. Norms and biases are not quantised, whatever the matrices may be, and
+    /// these two have scales in other tensors.
     pub(super) fn accepted(&self) -> Vec<StorageFormat> {
         match self {
-            Self::Matrix { accept, .. } => accept.to_vec(),
-            Self::Vector { accept, .. } | Self::Filters { accept, .. } => {
-                accept.iter().copied().filter(|f| f.block_len() == 1).collect()
+            Self::Matrix { accept, .. } => {
+                let apart = [StorageFormat::Fp8E4m3, StorageFormat::Nvfp4];
+                accept.iter().copied().filter(|f| !apart.contains(f)).collect()
             }
-            Self::Nothing => Vec::new(),
+            Self::Vector { accept, .. } | Self::Biases { accept, .. } | Self::Filters { accept, .. } => {
+                accept.iter().copied().filter(|f| !f.is_quantised()).collect()
+            }
+            Self::Experts(_) | Self::Nothing => Vec::new(),
         }
     }
 }
 
 impl TensorCheck {
-    /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number.
+    /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number, and `*` at
+    /// its end for any ending.
     ///
     /// # Panics
     /// At compile time, without a reason; it is for the reader of the generated code.
@@ -132,7 +143,7 @@ impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
     }
 
     pub(super) const fn need(&self) -> Need {
-        Need::Matrix { shape: [OUT, IN], accept: self.accept }
+        Need::Matrix { shape: [self.order.stored_rows(OUT), IN], accept: self.accept }
     }
 }
 
@@ -163,6 +174,17 @@ impl<const D: usize> NormSpec<D> {
     }
 }
 
+impl<const N: usize> VectorSpec<N> {
+    /// Numbers that are read as they are stored.
+    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
+        Self { name, accept }
+    }
+
+    pub(super) const fn need(&self) -> Need {
+        Need::Vector { len: [N], accept: self.accept }
+    }
+}
+
 impl<const D: usize> BiasSpec<D> {
     /// A bias.
     pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
@@ -175,7 +197,7 @@ impl<const D: usize> BiasSpec<D> {
     }
 
     pub(super) const fn need(&self) -> Need {
-        Need::Vector { len: [D], accept: self.accept }
+        Need::Vector { len: [self.order.stored_rows(D)], accept: self.accept }
     }
 }
 
@@ -187,17 +209,6 @@ impl<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> Late
 
     pub(super) const fn need(&self) -> Need {
         Need::Matrix { shape: [HEADS * (NOPE + V), R], accept: self.accept }
-    }
-}
-
-impl<const N: usize> VectorSpec<N> {
-    /// A vector.
-    pub const fn new(name: &'static str, accept: &'static [StorageFormat]) -> Self {
-        Self { name, accept }
-    }
-
-    pub(super) const fn need(&self) -> Need {
-        Need::Vector { len: [N], accept: self.accept }
     }
 }
 

@@ -26,13 +26,13 @@ pub(in crate::linear) trait Quants: Copy + Send + Sync + 'static {
 
 /// `8 V` inputs of 4 bits. Byte `b` of a lane of vector `v` has input `8 v + b` in its low and `8 v + 4 + b` in its high nibble.
 #[derive(Clone, Copy)]
-pub(in crate::linear) struct Nibbles<const V: usize>([[u8; 32]; V]);
+pub(in crate::linear) struct Nibbles<const V: usize>(pub(super) [[u8; 32]; V]);
 
 impl<const V: usize> Nibbles<V> {
-    const ZERO: Self = Self([[0; 32]; V]);
+    pub(super) const ZERO: Self = Self([[0; 32]; V]);
 
     /// Sets the inputs of output `lane` to the low 4 bits of `q(k)`.
-    fn set(&mut self, lane: usize, q: impl Fn(usize) -> u8) {
+    pub(super) fn set(&mut self, lane: usize, q: impl Fn(usize) -> u8) {
         for (v, vector) in self.0.iter_mut().enumerate() {
             for b in 0..4 {
                 vector[4 * lane + b] = q(8 * v + b) & 15 | q(8 * v + 4 + b) << 4;

@@ -79,8 +79,8 @@ mod tensors {
             ]
         );
         assert_eq!(
-            with_tensors(&HF, |tensors| tensors[1] = Tensor::zeros("model.embed_tokens.weight", &[8, 32], "f8_e4m3", 32)),
-            ["model.embed_tokens.weight is f8_e4m3, and the spec accepts f32, q4_1"]
+            with_tensors(&HF, |tensors| tensors[1] = Tensor::zeros("model.embed_tokens.weight", &[8, 32], "f8_e5m2", 32)),
+            ["model.embed_tokens.weight is f8_e5m2, and the spec accepts f32, q4_1"]
         );
         assert_eq!(
             with_tensors(&GGUF, |tensors| tensors[0] = Tensor::zeros("output_norm.weight", &[32], "q4_1", 20)),

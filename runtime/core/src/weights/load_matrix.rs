@@ -1,0 +1,220 @@
+//! Loading matrices and experts, whose scales may stand in other tensors.
+
+use tenon_formats::StorageFormat;
+
+use super::compare::{compare_matrix, in_expert, in_layer};
+use super::experts::{ExpertsNeed, GatedExpertNames, GatedExpertsSpec, PlainExpertNames, PlainExpertsSpec};
+use super::loader::unpackable;
+use super::spec::Need;
+use super::stored::{Ending, Lies, MatrixNeed, Stored};
+use super::{Checkpoint, LoadError, Loader, finite};
+use crate::cpu::Cpu;
+use crate::linear::PackError;
+use crate::linear::decode::decode_row;
+use crate::linear::packed::Packed;
+use crate::linear::source::Source;
+use crate::moe::{Biases, Experts, GatedExperts, PlainExperts};
+
+/// The tensors of a matrix, or of a stack of them, which are what they should be.
+pub(super) struct StoredMatrix<'a> {
+    checkpoint: &'a Checkpoint,
+    name: String,
+    need: MatrixNeed,
+    stored: Stored,
+}
+
+impl<'a> StoredMatrix<'a> {
+    fn bytes(&self, ending: Ending) -> &'a [u8] {
+        let tensor = self.checkpoint.tensor(&ending.of(&self.name)).expect("it was compared");
+        self.checkpoint.data(tensor)
+    }
+
+    /// The part of a tensor that belongs to matrix `at` of the stack.
+    fn part(&self, ending: Ending, at: usize) -> &'a [u8] {
+        let bytes = self.bytes(ending);
+        let part = bytes.len() / self.need.stack.unwrap_or(1);
+        &bytes[at * part..][..part]
+    }
+
+    /// The numbers of a tensor of scales.
+    fn floats(&self, ending: Ending, at: usize) -> Vec<f32> {
+        let format = self.checkpoint.tensor(&ending.of(&self.name)).and_then(|t| t.format.known()).expect("it was compared");
+        let bytes = self.part(ending, at);
+        let mut values = vec![0.0; bytes.len() / format.block_bytes()];
+        decode_row(format, bytes, &mut values);
+        values
+    }
+
+    /// The source of matrix `at` of the stack, handed to `pack`.
+    pub(super) fn with<T>(&self, at: usize, pack: impl FnOnce(&Source<'_>) -> Result<T, PackError>) -> Result<T, LoadError> {
+        let MatrixNeed { rows, inputs, lies, .. } = self.need;
+        let factor = |ending| self.floats(ending, 0)[0];
+        let source = match self.stored {
+            Stored::Whole(format) if lies == Lies::Columns => {
+                Source::of_columns(format, self.part(Ending::Same, at), rows, inputs)
+            }
+            Stored::Whole(format) => Source::of_rows(format, self.part(Ending::Same, at), rows, inputs),
+            Stored::Fp8 { scale } => Source::fp8(self.part(Ending::Same, at), factor(scale), rows, inputs),
+            Stored::Fp8Blocks { scales } => {
+                Source::fp8_blocks(self.part(Ending::Same, at), self.floats(scales, at), rows, inputs)
+            }
+            Stored::Nvfp4 { data, scales, scale, divide } => {
+                let factor = if divide { 1.0 / factor(scale) } else { factor(scale) };
+                Source::nvfp4(self.part(data, at), self.part(scales, at), factor, rows, inputs)
+            }
+            Stored::Mxfp4 { data, scales } => Source::mxfp4(self.part(data, at), self.part(scales, at), rows, inputs),
+        };
+        let unpackable = |problem| LoadError::Pack { tensor: self.name.clone(), problem };
+        source.and_then(|source| pack(&source)).map_err(unpackable)
+    }
+
+    /// Reads the tensors once, for what is no number.
+    fn check_finite(&self, cpu: &Cpu) -> Result<(), LoadError> {
+        let check = |ending: Ending| {
+            let name = ending.of(&self.name);
+            let tensor = self.checkpoint.tensor(&name).expect("it was compared");
+            match tensor.format.known() {
+                Some(format) => finite::check(cpu, &name, &tensor.shape, format, self.checkpoint.data(tensor)),
+                None => Ok(()),
+            }
+        };
+        match self.stored {
+            Stored::Whole(_) => check(Ending::Same),
+            Stored::Fp8 { scale: scales } | Stored::Fp8Blocks { scales } => {
+                check(Ending::Same)?;
+                check(scales)
+            }
+            Stored::Nvfp4 { scales, scale, divide, .. } => {
+                check(scales)?;
+                check(scale)?;
+                if divide && !(1.0 / self.floats(scale, 0)[0]).is_finite() {
+                    let tensor = scale.of(&self.name);
+                    let format = StorageFormat::F32;
+                    let problem = super::NotFinite { format, row: 0, column: 0, what: "a divisor of 0" };
+                    return Err(LoadError::NotFinite { tensor, problem });
+                }
+                Ok(())
+            }
+            Stored::Mxfp4 { scales, .. } => {
+                let name = scales.of(&self.name);
+                let tensor = self.checkpoint.tensor(&name).expect("it was compared");
+                finite::check_powers(&name, &tensor.shape, self.checkpoint.data(tensor))
+            }
+        }
+    }
+}
+
+impl Loader<'_> {
+    /// The tensors of a matrix, compared and checked for what is no number.
+    pub(super) fn matrix(&self, name: &str, need: MatrixNeed, accept: &[StorageFormat]) -> Result<StoredMatrix<'_>, LoadError> {
+        let stored = compare_matrix(self.checkpoint, name, &need, accept)?;
+        let matrix = StoredMatrix { checkpoint: self.checkpoint, name: name.to_owned(), need, stored };
+        matrix.check_finite(self.cpu)?;
+        Ok(matrix)
+    }
+
+    /// The experts of a layer, repacked.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn gated_experts<const E: usize, const H: usize, const I: usize>(
+        &self,
+        spec: &GatedExpertsSpec<E, H, I>,
+        layer: usize,
+    ) -> Result<GatedExperts<E, H, I>, LoadError> {
+        let need = spec.need();
+        let from = ExpertLoader { loader: self, need: &need, layer };
+        let mut biases = None;
+        let (gate, up, down) = match spec.names() {
+            GatedExpertNames::Each { gate, up, down } => (from.each(gate, I, H)?, from.each(up, I, H)?, from.each(down, H, I)?),
+            GatedExpertNames::Stacked { gate_up, down } => {
+                let stack = from.stack(gate_up, 2 * I, H, Lies::Rows)?;
+                let (gate, up) = (from.rows(&stack, I, |row| row)?, from.rows(&stack, I, |row| I + row)?);
+                (gate, up, from.rows(&from.stack(down, H, I, Lies::Rows)?, H, |row| row)?)
+            }
+            GatedExpertNames::Transposed { gate_up, gate_up_bias, down, down_bias } => {
+                let stack = from.stack(gate_up, 2 * I, H, Lies::Columns)?;
+                let (gate, up) = (from.rows(&stack, I, |row| 2 * row)?, from.rows(&stack, I, |row| 2 * row + 1)?);
+                let both = from.biases(gate_up_bias, 2 * I)?;
+                biases = Some(Biases {
+                    gate: both.iter().copied().step_by(2).collect(),
+                    up: both.iter().copied().skip(1).step_by(2).collect(),
+                    down: from.biases(down_bias, H)?,
+                });
+                (gate, up, from.rows(&from.stack(down, H, I, Lies::Columns)?, H, |row| row)?)
+            }
+        };
+        Ok(GatedExperts::new(Experts { gate, up, down, biases }))
+    }
+
+    /// The experts of a layer, repacked.
+    ///
+    /// # Errors
+    /// As [`Loader::linear`].
+    pub fn plain_experts<const E: usize, const H: usize, const I: usize>(
+        &self,
+        spec: &PlainExpertsSpec<E, H, I>,
+        layer: usize,
+    ) -> Result<PlainExperts<E, H, I>, LoadError> {
+        let need = spec.need();
+        let from = ExpertLoader { loader: self, need: &need, layer };
+        let (up, down) = match spec.names() {
+            PlainExpertNames::Each { up, down } => (from.each(up, I, H)?, from.each(down, H, I)?),
+            PlainExpertNames::Stacked { up, down } => {
+                let (up, down) = (from.stack(up, I, H, Lies::Rows)?, from.stack(down, H, I, Lies::Rows)?);
+                (from.rows(&up, I, |row| row)?, from.rows(&down, H, |row| row)?)
+            }
+        };
+        Ok(PlainExperts::new(Experts { gate: Vec::new(), up, down, biases: None }))
+    }
+}
+
+/// Loads the experts of one layer.
+struct ExpertLoader<'a> {
+    loader: &'a Loader<'a>,
+    need: &'a ExpertsNeed,
+    layer: usize,
+}
+
+impl<'a> ExpertLoader<'a> {
+    /// A matrix of each expert, in tensors of their own.
+    fn each(&self, template: &str, rows: usize, inputs: usize) -> Result<Vec<Packed>, LoadError> {
+        let load = |expert| {
+            let name = in_expert(&in_layer(template, self.layer), Some(expert));
+            let need = MatrixNeed { stack: None, rows, inputs, lies: Lies::Rows };
+            let matrix = self.loader.matrix(&name, need, self.need.accept)?;
+            matrix.with(0, |source| Ok(Packed::rows(self.loader.cpu, source, rows, |row| row)))
+        };
+        (0..self.need.experts).map(load).collect()
+    }
+
+    /// The tensor with a matrix of every expert.
+    fn stack(&self, template: &str, rows: usize, inputs: usize, lies: Lies) -> Result<StoredMatrix<'a>, LoadError> {
+        let need = MatrixNeed { stack: Some(self.need.experts), rows, inputs, lies };
+        self.loader.matrix(&in_layer(template, self.layer), need, self.need.accept)
+    }
+
+    /// Some rows of each matrix in a stack.
+    fn rows(
+        &self,
+        stack: &StoredMatrix<'_>,
+        outputs: usize,
+        row: impl Fn(usize) -> usize + Sync,
+    ) -> Result<Vec<Packed>, LoadError> {
+        let load = |expert| stack.with(expert, |source| Ok(Packed::rows(self.loader.cpu, source, outputs, &row)));
+        (0..self.need.experts).map(load).collect()
+    }
+
+    /// `[experts, len]`
+    fn biases(&self, template: &str, len: usize) -> Result<Vec<f32>, LoadError> {
+        let need = Need::Biases { shape: [self.need.experts, len], accept: self.need.accept };
+        let tensor = self.loader.find(in_layer(template, self.layer), need)?;
+        let mut values = vec![0.0; self.need.experts * len];
+        let expected = tensor.format().row_bytes(values.len());
+        if expected != Some(tensor.bytes().len()) {
+            return Err(unpackable(&tensor, PackError::Vector { format: tensor.format() }));
+        }
+        decode_row(tensor.format(), tensor.bytes(), &mut values);
+        Ok(values)
+    }
+}

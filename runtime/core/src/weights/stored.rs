@@ -1,0 +1,240 @@
+//! The tensors that a matrix is stored in: itself, and the scales that some formats keep in tensors of their own.
+
+use tenon_formats::{StorageFormat, TensorEntry, TensorFormat};
+
+use super::Checkpoint;
+use super::compare::listed;
+use crate::linear::source::FP8_BLOCK;
+
+/// A matrix, or a stack of matrices, that a plan needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MatrixNeed {
+    /// How many stand in one tensor, where they are a stack.
+    pub(super) stack: Option<usize>,
+    pub(super) rows: usize,
+    pub(super) inputs: usize,
+    pub(super) lies: Lies,
+}
+
+/// Which way round a matrix lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lies {
+    /// `[rows, inputs]`
+    Rows,
+    /// `[inputs, rows]`, and `[rows, inputs]` in mxfp4.
+    Columns,
+}
+
+/// Where a matrix was found: the tensors' names are those of the matrix with other endings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    /// One tensor, with all scales in its blocks.
+    Whole(StorageFormat),
+    /// fp8 with one scale, in the tensor with this ending.
+    Fp8 { scale: Ending },
+    /// fp8 with a scale per block.
+    Fp8Blocks { scales: Ending },
+    /// nvfp4: what holds the elements, the scales of blocks and the scale of the tensor; `divide` says what is done with that one.
+    Nvfp4 { data: Ending, scales: Ending, scale: Ending, divide: bool },
+    /// mxfp4 in two tensors.
+    Mxfp4 { data: Ending, scales: Ending },
+}
+
+/// How a companion's name follows from that of its matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The matrix itself.
+    Same,
+    /// The name and this.
+    Plus(&'static str),
+    /// The name with this instead of its last part.
+    Instead(&'static str),
+}
+
+impl Ending {
+    pub(super) fn of(self, name: &str) -> String {
+        match self {
+            Self::Same => name.to_owned(),
+            Self::Plus(ending) => format!("{name}{ending}"),
+            Self::Instead(ending) => format!("{}{ending}", &name[..name.rfind('.').map_or(0, |dot| dot + 1)]),
+        }
+    }
+}
+
+/// Something wrong with a tensor: which, and a text that follows its name.
+pub(super) type Difference = (Ending, String);
+
+/// What [`find`] found out.
+pub(super) struct Found {
+    /// How it is stored, where a way was recognised. It fits when there are no differences.
+    pub(super) stored: Option<Stored>,
+    pub(super) differences: Vec<Difference>,
+    /// Companions that are read, or need not be: scales of activations.
+    pub(super) companions: Vec<Ending>,
+}
+
+const SCALE: Ending = Ending::Plus("_scale");
+const SCALE_2: Ending = Ending::Plus("_scale_2");
+const SCALE_INV: Ending = Ending::Plus("_scale_inv");
+const PACKED: Ending = Ending::Plus("_packed");
+const GLOBAL_SCALE: Ending = Ending::Plus("_global_scale");
+const BLOCKS: Ending = Ending::Plus("_blocks");
+const SCALES: Ending = Ending::Plus("_scales");
+const QSCALE: Ending = Ending::Instead("qscale_weight");
+/// Scales of activations, which stay in f32 here.
+const OF_ACTIVATIONS: [Ending; 3] =
+    [Ending::Instead("input_scale"), Ending::Instead("input_global_scale"), Ending::Instead("qscale_act")];
+/// Everything that may stand beside a matrix.
+const ENDINGS: [Ending; 8] = [SCALE, SCALE_2, SCALE_INV, PACKED, GLOBAL_SCALE, BLOCKS, SCALES, QSCALE];
+
+/// Looks for the tensors of a matrix, and compares them with what it must be.
+pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accept: &[StorageFormat]) -> Found {
+    use StorageFormat::{Fp8E4m3, Mxfp4, Nvfp4};
+    let tensor = |ending: Ending| checkpoint.tensor(&ending.of(name));
+    let accepts = |format| accept.contains(&format);
+    let Some(main) = tensor(Ending::Same) else {
+        if need.stack.is_none() && accepts(Nvfp4) && tensor(PACKED).is_some() {
+            return nvfp4(&tensor, need, PACKED, GLOBAL_SCALE, true);
+        }
+        if need.stack.is_some() && accepts(Mxfp4) && tensor(BLOCKS).is_some() {
+            return mxfp4(&tensor, need);
+        }
+        // One in a format that the spec does not accept is there, under another name.
+        let other = [(PACKED, Nvfp4), (BLOCKS, Mxfp4)].into_iter().find(|(ending, _)| tensor(*ending).is_some());
+        let difference = match other {
+            Some((ending, format)) => (ending, format!(" is {format}, and the spec accepts {}", listed(accept))),
+            None => (Ending::Same, " is missing".to_owned()),
+        };
+        return Found {
+            stored: None,
+            differences: vec![difference],
+            companions: ENDINGS.into_iter().chain(OF_ACTIVATIONS).collect(),
+        };
+    };
+    let is_u8 = main.format == TensorFormat::Other("u8".to_owned());
+    if is_u8 && accepts(Nvfp4) && need.stack.is_none() {
+        return nvfp4(&tensor, need, Ending::Same, SCALE_2, false);
+    }
+    let mut found = Found {
+        stored: None,
+        differences: compare(Ending::Same, Some(main), &need.shape(), |_| true, ""),
+        companions: Vec::new(),
+    };
+    let format = main.format.known().filter(|&format| accepts(format));
+    let Some(format) = format.filter(|format| need.lies == Lies::Rows || !format.is_quantised()) else {
+        found.differences.push((Ending::Same, format!(" is {}, and the spec accepts {}", main.format, listed(accept))));
+        return found;
+    };
+    match format {
+        Fp8E4m3 => fp8(&tensor, need, &mut found),
+        // Nobody stores one tensor of these blocks but GGUF, whose readers know no other way.
+        _ => found.stored = Some(Stored::Whole(format)),
+    }
+    // Scales that nothing reads would mean that the matrix is not what it seems.
+    for ending in ENDINGS {
+        if tensor(ending).is_some() && !found.companions.contains(&ending) && ending != PACKED && ending != BLOCKS {
+            found.differences.push((ending, format!(" is there, and the matrix beside it is {format}, which has no such scale")));
+            found.companions.push(ending);
+        }
+    }
+    found
+}
+
+fn fp8<'a>(tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>, need: &MatrixNeed, found: &mut Found) {
+    let across = [need.rows.div_ceil(FP8_BLOCK), need.inputs.div_ceil(FP8_BLOCK)];
+    let blocks: Vec<usize> = need.stack.into_iter().chain(across).collect();
+    found.companions.extend(OF_ACTIVATIONS);
+    let one = [SCALE, QSCALE].into_iter().find(|&ending| tensor(ending).is_some());
+    if let (Some(scale), None, None) = (one, tensor(SCALE_INV), need.stack) {
+        found.companions.push(scale);
+        found.differences.extend(compare_scale(scale, tensor(scale)));
+        found.stored = Some(Stored::Fp8 { scale });
+        return;
+    }
+    found.companions.push(SCALE_INV);
+    if tensor(SCALE_INV).is_none() && need.stack.is_none() {
+        let text = " is missing, and so is one that ends in _scale: fp8_e4m3 needs either";
+        found.differences.push((SCALE_INV, text.to_owned()));
+        return;
+    }
+    found.differences.extend(compare(SCALE_INV, tensor(SCALE_INV), &blocks, is_float, "f32, f16 or bf16"));
+    found.stored = Some(Stored::Fp8Blocks { scales: SCALE_INV });
+}
+
+fn nvfp4<'a>(
+    tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>,
+    need: &MatrixNeed,
+    data: Ending,
+    scale: Ending,
+    divide: bool,
+) -> Found {
+    let mut differences = Vec::new();
+    if need.inputs.is_multiple_of(16) {
+        differences.extend(compare(data, tensor(data), &[need.rows, need.inputs / 2], is_u8, "u8"));
+        let is_fp8 = |t: &TensorEntry| t.format.known() == Some(StorageFormat::Fp8E4m3);
+        differences.extend(compare(SCALE, tensor(SCALE), &[need.rows, need.inputs / 16], is_fp8, "fp8_e4m3"));
+    } else {
+        differences.push((data, not_whole(StorageFormat::Nvfp4, need.inputs)));
+    }
+    differences.extend(compare_scale(scale, tensor(scale)));
+    let stored = Some(Stored::Nvfp4 { data, scales: SCALE, scale, divide });
+    Found { stored, differences, companions: [data, SCALE, scale].into_iter().chain(OF_ACTIVATIONS).collect() }
+}
+
+fn mxfp4<'a>(tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>, need: &MatrixNeed) -> Found {
+    let mut differences = Vec::new();
+    if need.inputs.is_multiple_of(32) {
+        let scales: Vec<usize> = need.stack.into_iter().chain([need.rows, need.inputs / 32]).collect();
+        let data = [&scales[..], &[16]].concat();
+        differences.extend(compare(BLOCKS, tensor(BLOCKS), &data, is_u8, "u8"));
+        differences.extend(compare(SCALES, tensor(SCALES), &scales, is_u8, "u8"));
+    } else {
+        differences.push((BLOCKS, not_whole(StorageFormat::Mxfp4, need.inputs)));
+    }
+    Found { stored: Some(Stored::Mxfp4 { data: BLOCKS, scales: SCALES }), differences, companions: vec![BLOCKS, SCALES] }
+}
+
+fn not_whole(format: StorageFormat, inputs: usize) -> String {
+    format!(": {format} stores blocks of {}, and rows of {inputs} are not a whole number of them", format.block_len())
+}
+
+fn is_u8(tensor: &TensorEntry) -> bool {
+    tensor.format == TensorFormat::Other("u8".to_owned())
+}
+
+fn is_float(tensor: &TensorEntry) -> bool {
+    tensor.format.known().is_some_and(|format| !format.is_quantised())
+}
+
+/// A scale for all: `[]` or `[1]`.
+fn compare_scale(ending: Ending, found: Option<&TensorEntry>) -> Vec<Difference> {
+    let shape: &[usize] = if found.is_some_and(|t| t.shape == [1]) { &[1] } else { &[] };
+    compare(ending, found, shape, is_float, "f32, f16 or bf16")
+}
+
+fn compare(
+    ending: Ending,
+    found: Option<&TensorEntry>,
+    shape: &[usize],
+    fits: impl Fn(&TensorEntry) -> bool,
+    formats: &str,
+) -> Vec<Difference> {
+    let Some(found) = found else { return vec![(ending, " is missing".to_owned())] };
+    let mut differences = Vec::new();
+    if found.shape != shape {
+        differences.push((ending, format!(": the spec needs {shape:?}, the checkpoint has {:?}", found.shape)));
+    }
+    if !fits(found) {
+        differences.push((ending, format!(" is {}, and it must be {formats}", found.format)));
+    }
+    differences
+}
+
+impl MatrixNeed {
+    /// The shape of the tensor, where it is one.
+    fn shape(&self) -> Vec<usize> {
+        let &Self { stack, rows, inputs, lies } = self;
+        let matrix = if lies == Lies::Rows { [rows, inputs] } else { [inputs, rows] };
+        stack.into_iter().chain(matrix).collect()
+    }
+}
