@@ -32,6 +32,7 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
         let model = model(spec, sources, &mut own);
         match model {
             Some(mut model) if !own.has_errors() && sound_templates && !specs.broken_kernels.contains(&spec.folder) => {
+                unnamed_tensors(&model, spec, &mut own);
                 ignored_tensors(&model, spec, &mut own);
                 same_names(spec, &mut own);
                 mixer::shared_dtype(spec, &mut own);
@@ -199,6 +200,21 @@ fn same_names(spec: &ModelSpec, diags: &mut Diagnostics) {
                 );
             }
         }
+    }
+}
+
+/// A tensor for which checkpoints of this format have no name, as far as this version knows.
+fn unnamed_tensors(model: &Model, spec: &ModelSpec, diags: &mut Diagnostics) {
+    if let Some(role) = crate::lower::unnamed(model) {
+        let format = &spec.checkpoint.format;
+        let message = format!("checkpoints in format \"{}\" have no tensor `{}`", format.value.as_str(), role.field());
+        diags.push(
+            Diagnostic::new(Id::UnknownValue, message)
+                .label(&format.span, "the names of tensors follow from it")
+                .context(&spec.checkpoint.model_type.span, "and from this")
+                .note("the spec asks for a bias, or for a layout of experts, that no checkpoint of this format is known to have")
+                .help("leave out what needs the tensor, or take the checkpoint in another format"),
+        );
     }
 }
 

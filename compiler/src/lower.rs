@@ -110,7 +110,7 @@ pub fn ops(model: &Model, target: Target) -> Ops {
             }
             if let Some((name, ffn)) = &kind.ffn {
                 let residual = residual(Role::PostFeedforwardLayernorm);
-                ffn::ffn(model, name, ffn, tensors::ffn_norm(sandwich), residual, &mut ops);
+                ffn::ffn(model, name, ffn, tensors::ffn_norm(model, sandwich), residual, &mut ops);
             }
             ops
         })

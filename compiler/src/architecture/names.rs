@@ -34,6 +34,8 @@ pub struct Naming<'a> {
 pub enum Role {
     EmbedTokens,
     InputLayernorm,
+    /// The one norm of a layer that is a mixer or a feed-forward alone.
+    LayerNorm,
     QProj,
     KProj,
     VProj,
@@ -106,6 +108,7 @@ impl Role {
         match self {
             Self::EmbedTokens => "embed_tokens",
             Self::InputLayernorm => "input_layernorm",
+            Self::LayerNorm => "norm",
             Self::QProj => "q_proj",
             Self::KProj => "k_proj",
             Self::VProj => "v_proj",
@@ -196,7 +199,7 @@ impl Role {
             Self::Norm if nemotron => format!("{root}norm_f.weight"),
             Self::Norm => format!("{root}norm.weight"),
             Self::LmHead => "lm_head.weight".to_owned(),
-            Self::InputLayernorm | Self::PostAttentionLayernorm if nemotron => in_layer("norm.weight"),
+            Self::LayerNorm => in_layer("norm.weight"),
             Self::InputLayernorm => in_layer("input_layernorm.weight"),
             Self::PostAttentionLayernorm | Self::PostAttentionNorm => in_layer("post_attention_layernorm.weight"),
             Self::PreFeedforwardLayernorm => in_layer("pre_feedforward_layernorm.weight"),

@@ -23,8 +23,8 @@ const RUNTIME: [(&str, &[&str]); 11] = [
     (CPU, &["Absorbed", "Cpu", "Expanded"]),
     ("tenon_core::dtype", &["Bf16", "F32", "Fp8E4m3", "KvDtype", "KvDtypeName"]),
     ("tenon_core::layers", &["each_layer", "per_layer"]),
-    ("tenon_core::moe", &["ExpertRows", "Gelu", "GeluTanh", "Relu2", "Routes", "Silu"]),
     ("tenon_core::model", &["LoadOptions", "Logits", "Memory", "Model", "ModelInfo", "StateError", "StepError"]),
+    ("tenon_core::moe", &["ExpertRows", "Gelu", "GeluTanh", "Relu2", "Routes", "Silu"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "RopeAngles"]),
     ("tenon_core::rows", &["Rows"]),
     ("tenon_core::state", &["DeltaState", "Mamba2State"]),
@@ -147,7 +147,7 @@ fn block(program: &Program<'_>, kind: usize) -> TokenStream {
         .into_iter()
         .flatten()
         .collect();
-    let doc = format!(" Layers {}: {}.", ranges(&layers), parts.join(", then "));
+    let doc = format!(" {}: {}.", which(&layers, model.pattern.len()), parts.join(", then "));
     let Some((_, mixer)) = &block.mixer else {
         return quote! {
             #space
@@ -170,6 +170,12 @@ fn block(program: &Program<'_>, kind: usize) -> TokenStream {
             #(#calls)*
         }
     }
+}
+
+/// `Layers 0..30`, or where they are many stretches, how many they are.
+fn which(layers: &[usize], all: usize) -> String {
+    let text = ranges(layers);
+    if text.matches(',').count() < 8 { format!("Layers {text}") } else { format!("{} of {all} layers", layers.len()) }
 }
 
 /// `0..30`, or `0..5, 6..11, 12`

@@ -14,8 +14,8 @@ use crate::program::{ExpertDims, Group, Program, Rows, Schedule, Tensor, TensorS
 const RUNTIME: [(&str, &[&str]); 5] = [
     ("tenon_core::cpu", &["Cpu"]),
     ("tenon_core::layers", &["layer_range"]),
-    ("tenon_core::moe", &["GatedExperts", "PlainExperts"]),
     ("tenon_core::linear", &["Bias", "Conv", "Decay", "Embedding", "LatentUp", "Linear", "Norm", "Vector"]),
+    ("tenon_core::moe", &["GatedExperts", "PlainExperts"]),
     (
         "tenon_core::weights",
         &[

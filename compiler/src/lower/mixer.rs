@@ -1,5 +1,6 @@
 //! Mixers as ops.
 
+use super::tensors::mixer_norm;
 use super::{Residual, linear, mixer_constant, op, project, rms_norm, tokens};
 use crate::architecture::Role;
 use crate::model::{GatedDeltaNet, Gqa, KvCache, KvDtype, Mamba2, Mixer, Mla, Model, Rope, Target};
@@ -16,7 +17,7 @@ pub(super) fn mixer(
 ) {
     let first = ops.len();
     let h = tokens("h", model.hidden_size);
-    ops.push(rms_norm(Role::InputLayernorm, residual.x, h, "RMS_NORM_EPS"));
+    ops.push(rms_norm(mixer_norm(model), residual.x, h, "RMS_NORM_EPS"));
     let what = match mixer {
         Mixer::Gqa(gqa) => self::gqa(model, name, gqa, ropes, h, residual, ops),
         Mixer::Mla(mla) => self::mla(model, target, name, mla, ropes, h, residual, ops),

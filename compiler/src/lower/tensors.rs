@@ -1,12 +1,26 @@
 //! The tensors that a checkpoint of a model holds.
 
-use crate::architecture::{self, Architecture, Naming, Role};
+use crate::architecture::{self, Architecture, Names, Naming, Role};
 use crate::model::{CheckpointFormat, ExpertLayout, Ffn, GatedDeltaNet, Gqa, Mamba2, Mixer, Mla, Model, Moe, NormPlacement};
 use crate::program::{ExpertDims, Rows, Segment, Tensor, TensorShape};
 
-/// The norm before the feed-forward, by the name that its architecture gives it.
-pub(super) const fn ffn_norm(sandwich: bool) -> Role {
-    if sandwich { Role::PreFeedforwardLayernorm } else { Role::PostAttentionLayernorm }
+/// The norm before a mixer, by the name that its architecture gives it.
+pub(super) fn mixer_norm(model: &Model) -> Role {
+    if one_norm(model) { Role::LayerNorm } else { Role::InputLayernorm }
+}
+
+/// The norm before a feed-forward, by the name that its architecture gives it.
+pub(super) fn ffn_norm(model: &Model, sandwich: bool) -> Role {
+    match (one_norm(model), sandwich) {
+        (true, _) => Role::LayerNorm,
+        (false, true) => Role::PreFeedforwardLayernorm,
+        (false, false) => Role::PostAttentionLayernorm,
+    }
+}
+
+/// Whether a layer is a mixer or a feed-forward, and has one norm.
+fn one_norm(model: &Model) -> bool {
+    architecture_of(model).names == Names::Nemotron
 }
 
 /// What the names of a model's tensors depend on.
@@ -38,7 +52,7 @@ pub fn tensors(model: &Model) -> Vec<Tensor> {
         naming: naming(model),
         plus_one: model.rms_norm_unit_offset && !(gguf && architecture.gguf_adds_one),
         rope_pairs: gguf && architecture.gguf_permutes_rope,
-        layout: model.checkpoint.experts.unwrap_or(architecture.experts),
+        layout: architecture.expert_layout(model.checkpoint.format, model.checkpoint.experts),
         kind: None,
         tensors: Vec::new(),
     };
@@ -47,7 +61,7 @@ pub fn tensors(model: &Model) -> Vec<Tensor> {
         list.kind = Some(at);
         let sandwich = kind.norm == NormPlacement::Sandwich;
         if let Some((_, mixer)) = &kind.mixer {
-            list.add(Role::InputLayernorm, TensorShape::Norm { dim: hidden });
+            list.add(mixer_norm(model), TensorShape::Norm { dim: hidden });
             match mixer {
                 Mixer::Gqa(gqa) => list.gqa(gqa, hidden),
                 Mixer::Mla(mla) => list.mla(mla, hidden),
@@ -59,7 +73,7 @@ pub fn tensors(model: &Model) -> Vec<Tensor> {
             }
         }
         if let Some((_, ffn)) = &kind.ffn {
-            list.add(ffn_norm(sandwich), TensorShape::Norm { dim: hidden });
+            list.add(ffn_norm(model, sandwich), TensorShape::Norm { dim: hidden });
             match *ffn {
                 Ffn::GatedMlp { intermediate_size: inner, bias, .. } => {
                     list.project(Role::GateProj, bias.then_some(Role::GateBias), inner, hidden);

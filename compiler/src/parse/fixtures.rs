@@ -7,10 +7,14 @@ use crate::spec::Specs;
 
 /// A model with one kind of block.
 pub(crate) const MODEL: &str = include_str!("fixtures/MODEL.toml");
+/// A latent attention with yarn, over experts.
+pub(crate) const LATENT: &str = include_str!("fixtures/LATENT.toml");
+/// Layers of every other kind.
+pub(crate) const HYBRID: &str = include_str!("fixtures/HYBRID.toml");
 /// A kernel for its linears.
 pub(crate) const TEMPLATE: &str = include_str!("fixtures/TEMPLATE.toml");
 /// How the CPU runs it.
-pub(crate) const KERNEL: &str = "[cpu.linear]\ntile = 4\n";
+pub(crate) const KERNEL: &str = "[cpu.linear]\ntile = 4\n\n[cpu.mla]\nprefill = \"expanded\"\ndecode = \"absorbed\"\n";
 
 /// Parses files given as path and text.
 pub(crate) fn parse_files(files: &[(&str, &str)]) -> (Specs, Diagnostics, SourceMap) {

@@ -1,6 +1,6 @@
 //! Spoilt files never make the front end panic, and are never silently taken or dropped.
 
-use super::fixtures::{KERNEL, MODEL, TEMPLATE, parse_files};
+use super::fixtures::{HYBRID, KERNEL, LATENT, MODEL, TEMPLATE, parse_files};
 use crate::diagnostic::{Diagnostics, Format};
 use crate::source::SourceMap;
 
@@ -85,6 +85,16 @@ fn run(path: &str, good: &str, seed: u64, cases: usize) {
 #[test]
 fn spoilt_models() {
     run("specs/one/MODEL.toml", MODEL, 1, 6000);
+}
+
+#[test]
+fn spoilt_latent_models() {
+    run("specs/one/MODEL.toml", LATENT, 4, 3000);
+}
+
+#[test]
+fn spoilt_hybrid_models() {
+    run("specs/one/MODEL.toml", HYBRID, 5, 3000);
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn named<'r, T>(table: Option<Table<'r>>, read: impl Fn(Table<'r>) -> Option<T>)
 
 fn weights(mut table: Table<'_>) -> Option<WeightsTable> {
     let accept = table.required("accept").and_then(|v| v.list(|f| f.choice(&STORAGE_FORMATS)));
-    let names = table.optional("names").and_then(|v| v.text_that("the prefix of a layer's tensors, with one `{layer}`", is_prefix));
+    let names = table.optional("names").and_then(|v| v.text_that("the prefix of a layer's tensors, such as model.layers.{layer}", is_prefix));
     let experts = table.optional("experts").and_then(|v| v.choice(&EXPERT_LAYOUTS));
     let ignore = table.optional_table("ignore").map_or(Some(Vec::new()), reasons);
     table.finish();
@@ -275,12 +275,14 @@ fn is_positive(value: f64) -> bool {
     value > 0.0
 }
 
-/// Names of tensors are words with dots between them, and `{layer}` is one of the words.
+/// Names of tensors are words with dots between them; those of a layer begin with `layers` and its index.
 fn is_prefix(text: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    let is_layer = |word: &&str| *word == "{layer}";
-    let words: Vec<&str> = text.split('.').collect();
-    words.iter().filter(|w| is_layer(w)).count() == 1 && words.iter().all(|w| is_layer(&w) || is_word(w))
+    match text.strip_suffix("layers.{layer}") {
+        Some("") => true,
+        Some(root) => root.strip_suffix('.').is_some_and(|root| root.split('.').all(is_word)),
+        None => false,
+    }
 }
 
 /// A name that stays within its folder on every system.

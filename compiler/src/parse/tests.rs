@@ -1,5 +1,7 @@
 //! Good specs are read in full, and every way to spoil one is told at its place.
 
+mod kinds;
+
 use super::fixtures::{KERNEL, MODEL, TEMPLATE, complaints, parse_files};
 use crate::diagnostic::Format;
 use crate::source::Spanned;

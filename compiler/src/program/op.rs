@@ -138,7 +138,10 @@ impl Op {
         let layout = |interleaved| name(if interleaved { "interleaved" } else { "halves" });
         let (op, params) = match &self.kind {
             OpKind::Embedding { vocab, dim, .. } => {
-                ("embedding", vec![("vocab", int(*vocab)), ("dim", int(*dim)), ("format", formats())])
+                // Formats with scales in tensors of their own are those of projections; no checkpoint has such an embedding.
+                let apart = [StorageFormat::Fp8E4m3, StorageFormat::Nvfp4, StorageFormat::Mxfp4];
+                let formats = accept.iter().filter(|f| !apart.contains(f)).map(|f| f.as_str()).collect();
+                ("embedding", vec![("vocab", int(*vocab)), ("dim", int(*dim)), ("format", ParamSet::Names(formats))])
             }
             OpKind::RopeAngles { rotary_dim, .. } => ("rope_angles", vec![("rotary_dim", int(*rotary_dim))]),
             OpKind::Scale { dim, .. } => ("scale", vec![("dim", int(*dim))]),

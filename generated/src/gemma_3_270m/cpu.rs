@@ -16,7 +16,7 @@ use tenon_core::rope::{Halves, RopeAngles};
 use tenon_core::rows::Rows;
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::weights::{Full, Local, Kind, PATTERN, Weights};
+use super::weights::{Full, Kind, Local, PATTERN, Weights};
 use super::{
     EMBEDDING_SCALE, FULL_ROPE, FULL_SOFTMAX_SCALE, INFO, LOCAL_ROPE,
     LOCAL_SLIDING_WINDOW, LOCAL_SOFTMAX_SCALE, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS,
@@ -133,10 +133,10 @@ struct Caches<D: KvDtype> {
 }
 
 impl<D: KvDtype> Caches<D> {
-    fn new(pages: usize, page_size: usize) -> Self {
+    fn new(limits: &BatchLimits) -> Self {
         Self {
-            local: per_layer(|| PagedKv::new(pages, page_size)),
-            full: per_layer(|| PagedKv::new(pages, page_size)),
+            local: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
+            full: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
         }
     }
 
@@ -210,12 +210,14 @@ impl<D: KvDtype> OnCpu<D> {
         let limits = options.limits(VOCAB_SIZE, MAX_POSITION_EMBEDDINGS, 0)?;
         let cpu = Cpu::new(options.threads, options.isa)?;
         let weights = Weights::load(checkpoint, &cpu)?;
-        let caches = Caches::new(limits.pages, limits.page_size);
+        let caches = Caches::new(&limits);
         let scratch = Scratch::new(&limits);
         let memory = Memory {
             weights: weights.bytes(),
             per_token: weights.bytes() - weights.embed_tokens.bytes(),
             cache: caches.bytes(),
+            state: 0,
+            snapshots: 0,
             scratch: scratch.bytes(),
         };
         Ok(Self {
@@ -237,5 +239,6 @@ pub fn load(
     match options.kv_cache_dtype {
         KvDtypeName::F32 => Ok(Box::new(OnCpu::<F32>::new(checkpoint, options)?)),
         KvDtypeName::Bf16 => Ok(Box::new(OnCpu::<Bf16>::new(checkpoint, options)?)),
+        other => Err(LoadError::kv_cache_dtype(&INFO, other)),
     }
 }

@@ -74,16 +74,16 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("num_attention_heads", Expected::Int(4)),
         ConfigKey::new("num_key_value_heads", Expected::Int(1)),
         ConfigKey::new("head_dim", Expected::Int(256)),
-        ConfigKey::new("rope_local_base_freq", Expected::Float(10000.0)),
         ConfigKey::new("sliding_window", Expected::Int(512)),
+        ConfigKey::new("rope_local_base_freq", Expected::Float(10000.0)),
         ConfigKey::new("rotary_dim", Expected::Int(256)),
+        ConfigKey::new("intermediate_size", Expected::Int(2048)),
+        ConfigKey::new("rope_theta", Expected::Float(1000000.0)),
         ConfigKey::new("rope_type", Expected::Text("default")),
         ConfigKey::new("factor", Expected::Absent),
         ConfigKey::new("low_freq_factor", Expected::Absent),
         ConfigKey::new("high_freq_factor", Expected::Absent),
         ConfigKey::new("original_max_position_embeddings", Expected::Absent),
-        ConfigKey::new("intermediate_size", Expected::Int(2048)),
-        ConfigKey::new("rope_theta", Expected::Float(1000000.0)),
     ],
     ignored: &[],
 };
@@ -98,6 +98,7 @@ pub const INFO: ModelInfo = ModelInfo {
     kv_cache_dtypes: &KV_CACHE_DTYPES,
     kv_elements_per_token: 9216,
     kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 0,
     pull: &[
         PullSource::Pip {
             parts: &[

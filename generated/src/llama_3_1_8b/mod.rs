@@ -68,7 +68,12 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("num_key_value_heads", Expected::Int(8)),
         ConfigKey::new("head_dim", Expected::Int(128)),
         ConfigKey::new("attention_bias", Expected::Bool(false)),
+        ConfigKey::new(
+            "attention_output_bias",
+            Expected::AbsentOr(&Expected::Bool(false)),
+        ),
         ConfigKey::new("rope_theta", Expected::Float(500000.0)),
+        ConfigKey::new("interleaved", Expected::AbsentOr(&Expected::Bool(false))),
         ConfigKey::new(
             "partial_rotary_factor",
             Expected::AbsentOr(&Expected::Float(1.0)),
@@ -81,6 +86,10 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("intermediate_size", Expected::Int(14336)),
         ConfigKey::new("hidden_act", Expected::Text("silu")),
         ConfigKey::new("mlp_bias", Expected::Bool(false)),
+        ConfigKey::new(
+            "layer_types",
+            Expected::AbsentOr(&Expected::Each("full_attention", 32)),
+        ),
     ],
     ignored: &[],
 };
@@ -95,6 +104,7 @@ pub const INFO: ModelInfo = ModelInfo {
     kv_cache_dtypes: &KV_CACHE_DTYPES,
     kv_elements_per_token: 65536,
     kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 0,
     pull: &[
         PullSource::HuggingFace {
             repo: "meta-llama/Llama-3.1-8B-Instruct",

@@ -60,7 +60,12 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("num_key_value_heads", Expected::Int(8)),
         ConfigKey::new("head_dim", Expected::Int(128)),
         ConfigKey::new("attention_bias", Expected::Bool(false)),
+        ConfigKey::new(
+            "attention_output_bias",
+            Expected::AbsentOr(&Expected::Bool(false)),
+        ),
         ConfigKey::new("rope_theta", Expected::Float(1000000.0)),
+        ConfigKey::new("interleaved", Expected::AbsentOr(&Expected::Bool(false))),
         ConfigKey::new(
             "partial_rotary_factor",
             Expected::AbsentOr(&Expected::Float(1.0)),
@@ -72,12 +77,13 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("original_max_position_embeddings", Expected::Absent),
         ConfigKey::new("intermediate_size", Expected::Int(3072)),
         ConfigKey::new("hidden_act", Expected::Text("silu")),
-        ConfigKey::new("use_sliding_window", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new("sliding_window", Expected::Absent),
+        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
         ConfigKey::new(
             "layer_types",
             Expected::AbsentOr(&Expected::Each("full_attention", 28)),
         ),
+        ConfigKey::new("use_sliding_window", Expected::AbsentOr(&Expected::Bool(false))),
+        ConfigKey::new("sliding_window", Expected::Absent),
     ],
     ignored: &[
         IgnoredKey::new(
@@ -97,6 +103,7 @@ pub const INFO: ModelInfo = ModelInfo {
     kv_cache_dtypes: &KV_CACHE_DTYPES,
     kv_elements_per_token: 57344,
     kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 0,
     pull: &[
         PullSource::HuggingFace {
             repo: "Qwen/Qwen3-0.6B",

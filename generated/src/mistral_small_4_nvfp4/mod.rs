@@ -1,0 +1,181 @@
+//! mistral-small-4-nvfp4: what the model is. 118,972,826,624 parameters.
+//! Generated from model-specs/mistral-small-4-nvfp4; edit the TOMLs there, then `cargo build`.
+
+/// One step on cpu.
+pub mod cpu;
+/// Tensors of the checkpoint, and weights as they are kept.
+pub mod weights;
+
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+};
+use tenon_core::moe::{Router, RouterScores};
+use tenon_core::rope::{Interleaved, Rope, RopeScaling};
+use tenon_core::scale::{QueryScale, SoftmaxScale};
+use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+/// Width of the residual stream.
+pub const HIDDEN_SIZE: usize = 4096;
+/// Rows of the embedding.
+pub const VOCAB_SIZE: usize = 131072;
+/// Layers.
+pub const NUM_HIDDEN_LAYERS: usize = 36;
+/// Longest context, in tokens.
+pub const MAX_POSITION_EMBEDDINGS: usize = 1048576;
+/// Added to the mean square under the root of every norm.
+pub const RMS_NORM_EPS: f32 = 1e-6;
+/// Embeddings included; a tied head counts once.
+pub const PARAMETERS: u64 = 118972826624;
+
+/// Heads.
+pub const NUM_ATTENTION_HEADS: usize = 32;
+/// Width between the two projections of q.
+pub const Q_LORA_RANK: usize = 1024;
+/// Width of the latent from which keys and values are made.
+pub const KV_LORA_RANK: usize = 256;
+/// Elements of a key that are made from the latent.
+pub const QK_NOPE_HEAD_DIM: usize = 64;
+/// Elements of a key that are rotated, shared by all heads.
+pub const QK_ROPE_HEAD_DIM: usize = 64;
+/// Elements of a value.
+pub const V_HEAD_DIM: usize = 128;
+/// The eps of the norms over latents.
+pub const LATENT_RMS_NORM_EPS: f32 = 1e-6;
+/// `rsqrt(qk_nope_head_dim + qk_rope_head_dim)` = 1 / sqrt(128)
+pub const SOFTMAX_SCALE: SoftmaxScale = SoftmaxScale::rsqrt(128, 0.088388346);
+/// Queries grow with their position: `1 + beta ln(1 + floor(position / original))`.
+pub const QUERY_SCALE: QueryScale = QueryScale::new(0.1, 8192);
+/// The last 64 elements of every head, in neighbours.
+pub const ROPE: Rope<64, Interleaved> = Rope::new(
+    10000.0,
+    RopeScaling::Yarn {
+        factor: 128.0,
+        original_max_position_embeddings: 8192,
+        beta_fast: 32.0,
+        beta_slow: 1.0,
+        truncate: true,
+        attention_factor: 1.0,
+    },
+);
+
+/// Routed experts.
+pub const N_ROUTED_EXPERTS: usize = 128;
+/// Experts of a token.
+pub const NUM_EXPERTS_PER_TOK: usize = 4;
+/// Width inside an expert.
+pub const MOE_INTERMEDIATE_SIZE: usize = 2048;
+/// Width inside the shared expert.
+pub const SHARED_EXPERT_INTERMEDIATE_SIZE: usize = 2048;
+/// How experts are chosen and weighed.
+pub const ROUTER: Router<128, 4> = Router::new(RouterScores::Softmax, true, 1.0);
+
+/// What the cache may be, the default first.
+pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F32];
+/// The cache of each layer.
+pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
+
+/// What the checkpoint's config must say, or it is refused.
+pub const CONFIG: ConfigContract = ConfigContract {
+    keys: &[
+        ConfigKey::new("model_type", Expected::Text("mistral4")),
+        ConfigKey::new("hidden_size", Expected::Int(4096)),
+        ConfigKey::new("vocab_size", Expected::Int(131072)),
+        ConfigKey::new("max_position_embeddings", Expected::Int(1048576)),
+        ConfigKey::new("rms_norm_eps", Expected::Float(1e-6)),
+        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
+        ConfigKey::new("num_hidden_layers", Expected::Int(36)),
+        ConfigKey::new("num_attention_heads", Expected::Int(32)),
+        ConfigKey::new("num_key_value_heads", Expected::AbsentOr(&Expected::Int(32))),
+        ConfigKey::new("q_lora_rank", Expected::Int(1024)),
+        ConfigKey::new("kv_lora_rank", Expected::Int(256)),
+        ConfigKey::new("qk_nope_head_dim", Expected::Int(64)),
+        ConfigKey::new("qk_rope_head_dim", Expected::Int(64)),
+        ConfigKey::new("v_head_dim", Expected::Int(128)),
+        ConfigKey::new("attention_bias", Expected::Bool(false)),
+        ConfigKey::new("interleaved", Expected::Bool(true)),
+        ConfigKey::new("rope_theta", Expected::Float(10000.0)),
+        ConfigKey::new("rotary_dim", Expected::Int(64)),
+        ConfigKey::new("rope_type", Expected::Text("yarn")),
+        ConfigKey::new("factor", Expected::Float(128.0)),
+        ConfigKey::new("original_max_position_embeddings", Expected::Int(8192)),
+        ConfigKey::new("beta_fast", Expected::Float(32.0)),
+        ConfigKey::new("beta_slow", Expected::Float(1.0)),
+        ConfigKey::new("truncate", Expected::Bool(true)),
+        ConfigKey::new("mscale", Expected::Absent),
+        ConfigKey::new("mscale_all_dim", Expected::Absent),
+        ConfigKey::new("attention_factor", Expected::Float(1.0)),
+        ConfigKey::new("llama_4_scaling_beta", Expected::Float(0.1)),
+        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
+        ConfigKey::new("n_routed_experts", Expected::Int(128)),
+        ConfigKey::new("num_experts_per_tok", Expected::Int(4)),
+        ConfigKey::new("moe_intermediate_size", Expected::Int(2048)),
+        ConfigKey::new("hidden_act", Expected::Text("silu")),
+        ConfigKey::new("gated", Expected::Bool(true)),
+        ConfigKey::new("expert_bias", Expected::Bool(false)),
+        ConfigKey::new("scoring_func", Expected::Text("softmax")),
+        ConfigKey::new("router_bias", Expected::Bool(false)),
+        ConfigKey::new("e_score_correction_bias", Expected::Bool(false)),
+        ConfigKey::new("n_group", Expected::Int(1)),
+        ConfigKey::new("topk_group", Expected::Int(1)),
+        ConfigKey::new("norm_topk_prob", Expected::Bool(true)),
+        ConfigKey::new("routed_scaling_factor", Expected::Float(1.0)),
+        ConfigKey::new("moe_latent_size", Expected::Absent),
+        ConfigKey::new("shared_expert_intermediate_size", Expected::Int(2048)),
+        ConfigKey::new("shared_expert_gate", Expected::Bool(false)),
+        ConfigKey::new("swiglu_limit", Expected::Absent),
+        ConfigKey::new("swiglu_alpha", Expected::Absent),
+        ConfigKey::new("mlp_layer_types", Expected::Each("sparse", 36)),
+    ],
+    ignored: &[
+        IgnoredKey::new(
+            "num_nextn_predict_layers",
+            "layers for speculation are not used, and their tensors must be ignored too",
+        ),
+        IgnoredKey::new("vision_encoder", "the vision part is not compiled"),
+        IgnoredKey::new(
+            "quantization_config.*",
+            "each tensor states its own storage format",
+        ),
+    ],
+};
+
+/// Constants for the engine and the server.
+pub const INFO: ModelInfo = ModelInfo {
+    name: "mistral-small-4-nvfp4",
+    source: "mistralai/Mistral-Small-4-119B-2603-NVFP4",
+    parameters: PARAMETERS,
+    vocab_size: VOCAB_SIZE,
+    max_position_embeddings: MAX_POSITION_EMBEDDINGS,
+    kv_cache_dtypes: &KV_CACHE_DTYPES,
+    kv_elements_per_token: 11520,
+    kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 0,
+    pull: &[
+        PullSource::HuggingFace {
+            repo: "mistralai/Mistral-Small-4-119B-2603-NVFP4",
+            file: None,
+            sha256: None,
+        },
+    ],
+    chat_template: ChatTemplate::Checkpoint,
+    sampling: SamplingDefaults {
+        temperature: 0.15,
+        top_p: 1.0,
+        top_k: 0,
+    },
+};
+
+/// What the server lists and loads.
+pub const ENTRY: ModelEntry = ModelEntry {
+    info: &INFO,
+    cpu: Some(cpu::load),
+    plan: include_str!("plan.txt"),
+};
+
+const _: () = assert!(64 == QK_ROPE_HEAD_DIM);
+const _: () = assert!(NUM_EXPERTS_PER_TOK <= N_ROUTED_EXPERTS);
+const _: () = assert!(
+    weights::BLOCK_LAYERS[weights::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(weights::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);

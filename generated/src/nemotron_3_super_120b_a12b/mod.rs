@@ -1,0 +1,363 @@
+//! nemotron-3-super-120b-a12b: what the model is. 120,668,687,360 parameters.
+//! Generated from model-specs/nemotron-3-super-120b-a12b; edit the TOMLs there, then `cargo build`.
+
+/// One step on cpu.
+pub mod cpu;
+/// Tensors of the checkpoint, and weights as they are kept.
+pub mod weights;
+
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+};
+use tenon_core::moe::{Router, RouterScores};
+use tenon_core::scale::SoftmaxScale;
+use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+/// Width of the residual stream.
+pub const HIDDEN_SIZE: usize = 4096;
+/// Rows of the embedding.
+pub const VOCAB_SIZE: usize = 131072;
+/// Layers.
+pub const NUM_HIDDEN_LAYERS: usize = 88;
+/// Longest context, in tokens.
+pub const MAX_POSITION_EMBEDDINGS: usize = 262144;
+/// Added to the mean square under the root of every norm.
+pub const RMS_NORM_EPS: f32 = 1e-5;
+/// Embeddings included; a tied head counts once.
+pub const PARAMETERS: u64 = 120668687360;
+
+/// Heads.
+pub const MAMBA_MAMBA_NUM_HEADS: usize = 128;
+/// Elements of a head.
+pub const MAMBA_MAMBA_HEAD_DIM: usize = 64;
+/// Elements of a row of the state.
+pub const MAMBA_SSM_STATE_SIZE: usize = 128;
+/// Groups of heads that share B and C.
+pub const MAMBA_N_GROUPS: usize = 8;
+/// Tokens that the convolution sees.
+pub const MAMBA_CONV_KERNEL: usize = 4;
+/// Tokens of a chunk of the scan.
+pub const MAMBA_CHUNK_SIZE: usize = 128;
+/// Lower bound of the time step.
+pub const MAMBA_TIME_STEP_MIN: f32 = 0.001;
+
+/// Query heads.
+pub const ATTENTION_NUM_ATTENTION_HEADS: usize = 32;
+/// Key-value heads.
+pub const ATTENTION_NUM_KEY_VALUE_HEADS: usize = 2;
+/// Elements of a head.
+pub const ATTENTION_HEAD_DIM: usize = 128;
+/// `rsqrt(head_dim)` = 1 / sqrt(128)
+pub const ATTENTION_SOFTMAX_SCALE: SoftmaxScale = SoftmaxScale::rsqrt(128, 0.088388346);
+
+/// Routed experts.
+pub const N_ROUTED_EXPERTS: usize = 512;
+/// Experts of a token.
+pub const NUM_EXPERTS_PER_TOK: usize = 22;
+/// Width inside an expert.
+pub const MOE_INTERMEDIATE_SIZE: usize = 2688;
+/// Width in which routed experts work.
+pub const MOE_LATENT_SIZE: usize = 1024;
+/// Width inside the shared expert.
+pub const SHARED_EXPERT_INTERMEDIATE_SIZE: usize = 5376;
+/// How experts are chosen and weighed.
+pub const ROUTER: Router<512, 22> = Router::new(RouterScores::Sigmoid, true, 5.0);
+
+/// What the cache may be, the default first.
+pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F32];
+/// The cache of each layer.
+pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+];
+
+/// What the checkpoint's config must say, or it is refused.
+pub const CONFIG: ConfigContract = ConfigContract {
+    keys: &[
+        ConfigKey::new("model_type", Expected::Text("nemotron_h")),
+        ConfigKey::new("hidden_size", Expected::Int(4096)),
+        ConfigKey::new("vocab_size", Expected::Int(131072)),
+        ConfigKey::new("max_position_embeddings", Expected::Int(262144)),
+        ConfigKey::new("rms_norm_eps", Expected::Float(1e-5)),
+        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
+        ConfigKey::new("num_hidden_layers", Expected::Int(88)),
+        ConfigKey::new("mamba_num_heads", Expected::Int(128)),
+        ConfigKey::new("mamba_head_dim", Expected::Int(64)),
+        ConfigKey::new("ssm_state_size", Expected::Int(128)),
+        ConfigKey::new("n_groups", Expected::Int(8)),
+        ConfigKey::new("conv_kernel", Expected::Int(4)),
+        ConfigKey::new("chunk_size", Expected::Int(128)),
+        ConfigKey::new("use_conv_bias", Expected::Bool(true)),
+        ConfigKey::new("use_bias", Expected::Bool(false)),
+        ConfigKey::new("time_step_min", Expected::Float(0.001)),
+        ConfigKey::new("mlp_bias", Expected::Bool(false)),
+        ConfigKey::new("n_routed_experts", Expected::Int(512)),
+        ConfigKey::new("num_experts_per_tok", Expected::Int(22)),
+        ConfigKey::new("moe_intermediate_size", Expected::Int(2688)),
+        ConfigKey::new("hidden_act", Expected::Text("relu2")),
+        ConfigKey::new("gated", Expected::Bool(false)),
+        ConfigKey::new("expert_bias", Expected::Bool(false)),
+        ConfigKey::new("scoring_func", Expected::Text("sigmoid")),
+        ConfigKey::new("router_bias", Expected::Bool(false)),
+        ConfigKey::new("e_score_correction_bias", Expected::Bool(true)),
+        ConfigKey::new("n_group", Expected::Int(1)),
+        ConfigKey::new("topk_group", Expected::Int(1)),
+        ConfigKey::new("norm_topk_prob", Expected::Bool(true)),
+        ConfigKey::new("routed_scaling_factor", Expected::Float(5.0)),
+        ConfigKey::new("moe_latent_size", Expected::Int(1024)),
+        ConfigKey::new("shared_expert_intermediate_size", Expected::Int(5376)),
+        ConfigKey::new("shared_expert_gate", Expected::Bool(false)),
+        ConfigKey::new("swiglu_limit", Expected::Absent),
+        ConfigKey::new("swiglu_alpha", Expected::Absent),
+        ConfigKey::new("num_attention_heads", Expected::Int(32)),
+        ConfigKey::new("num_key_value_heads", Expected::Int(2)),
+        ConfigKey::new("head_dim", Expected::Int(128)),
+        ConfigKey::new("attention_bias", Expected::AbsentOr(&Expected::Bool(false))),
+        ConfigKey::new(
+            "attention_output_bias",
+            Expected::AbsentOr(&Expected::Bool(false)),
+        ),
+        ConfigKey::new("rope_type", Expected::AbsentOr(&Expected::Text("none"))),
+        ConfigKey::new(
+            "layer_types",
+            Expected::List(
+                &[
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "full_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                    "linear_attention",
+                    "moe",
+                ],
+            ),
+        ),
+    ],
+    ignored: &[
+        IgnoredKey::new("num_nextn_predict_layers", "speculation heads are not used"),
+        IgnoredKey::new("mtp_hybrid_override_pattern", "speculation heads are not used"),
+        IgnoredKey::new("mtp_layers_block_type", "speculation heads are not used"),
+    ],
+};
+
+/// Constants for the engine and the server.
+pub const INFO: ModelInfo = ModelInfo {
+    name: "nemotron-3-super-120b-a12b",
+    source: "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16",
+    parameters: PARAMETERS,
+    vocab_size: VOCAB_SIZE,
+    max_position_embeddings: MAX_POSITION_EMBEDDINGS,
+    kv_cache_dtypes: &KV_CACHE_DTYPES,
+    kv_elements_per_token: 4096,
+    kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 172687360,
+    pull: &[
+        PullSource::HuggingFace {
+            repo: "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16",
+            file: None,
+            sha256: None,
+        },
+    ],
+    chat_template: ChatTemplate::Checkpoint,
+    sampling: SamplingDefaults {
+        temperature: 1.0,
+        top_p: 0.95,
+        top_k: 0,
+    },
+};
+
+/// What the server lists and loads.
+pub const ENTRY: ModelEntry = ModelEntry {
+    info: &INFO,
+    cpu: Some(cpu::load),
+    plan: include_str!("plan.txt"),
+};
+
+const _: () = assert!(MAMBA_MAMBA_NUM_HEADS.is_multiple_of(MAMBA_N_GROUPS));
+const _: () = assert!(
+    ATTENTION_NUM_ATTENTION_HEADS.is_multiple_of(ATTENTION_NUM_KEY_VALUE_HEADS)
+);
+const _: () = assert!(NUM_EXPERTS_PER_TOK <= N_ROUTED_EXPERTS);
+const _: () = assert!(
+    weights::MAMBA_LAYERS[weights::MAMBA_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(
+    weights::EXPERTS_LAYERS[weights::EXPERTS_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(
+    weights::BLOCK_ATTENTION_LAYERS[weights::BLOCK_ATTENTION_LAYERS.len() - 1] <
+    NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(
+    weights::MAMBA_LAYERS.len() + weights::EXPERTS_LAYERS.len() +
+    weights::BLOCK_ATTENTION_LAYERS.len() == NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);

@@ -1,0 +1,327 @@
+//! qwen3.5-122b-a10b on the CPU: one step over a batch, layer by layer.
+//! Generated from model-specs/qwen3.5-122b-a10b; edit the TOMLs there, then `cargo build`.
+
+use std::sync::Arc;
+
+use tenon_core::batch::{Batch, BatchLimits, SnapshotId, StateSlot};
+use tenon_core::cache::PagedKv;
+use tenon_core::cpu::{
+    Cpu, add, attention, causal_conv, delta_decode, delta_prefill, gated_head_norm,
+    gather_logit_rows, head_norm, rms_norm, rope, route, sigmoid_gate_add, sigmoid_mul,
+    silu_mul,
+};
+use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
+use tenon_core::layers::per_layer;
+use tenon_core::model::{
+    LoadOptions, Logits, Memory, Model, ModelInfo, StateError, StepError,
+};
+use tenon_core::moe::{ExpertRows, Routes, Silu};
+use tenon_core::rope::{Halves, RopeAngles};
+use tenon_core::rows::Rows;
+use tenon_core::state::DeltaState;
+use tenon_core::weights::{Checkpoint, LoadError};
+
+use super::weights::{BlockLinear, Full, Kind, PATTERN, Weights};
+use super::{
+    ATTENTION_ROPE, ATTENTION_SOFTMAX_SCALE, INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS,
+    ROUTER, VOCAB_SIZE,
+};
+
+/// `tile` of `cpu_linear`; KERNEL.toml tunes it.
+const TILE: usize = 6;
+/// `chunk` of `cpu_delta_prefill`; KERNEL.toml tunes it.
+const CHUNK: usize = 64;
+/// `tile_q` of `cpu_attention`; KERNEL.toml tunes it.
+const TILE_Q: usize = 16;
+
+/// 36 of 48 layers: delta_net, then experts.
+fn block_linear(
+    w: &BlockLinear,
+    state: &mut DeltaState<64, 128, 128, 12288, 4>,
+    s: &mut Scratch,
+    batch: &Batch,
+    cpu: &Cpu,
+) {
+    // -- delta_net: gated_delta_net, 16 key heads x 128, 64 value heads x 128, conv 4
+    rms_norm(cpu, &s.x, &w.input_layernorm, RMS_NORM_EPS, &mut s.h); // [tokens, 3072]
+    w.in_proj_qkv.forward::<TILE>(cpu, &s.h, &mut s.qkv); // [tokens, 12288]
+    w.in_proj_z.forward::<TILE>(cpu, &s.h, &mut s.z); // [tokens, 8192]
+    w.in_proj_b.forward::<TILE>(cpu, &s.h, &mut s.b); // [tokens, 64]
+    w.in_proj_a.forward::<TILE>(cpu, &s.h, &mut s.a); // [tokens, 64]
+    causal_conv(cpu, &mut s.qkv, &w.conv1d, state, batch); // silu(conv over 4 tokens), [tokens, 12288]
+    delta_prefill::<CHUNK, 16, 64, 128, 128, _, _, _>(cpu, &s.qkv, &s.a, &s.b, &w.a_log, &w.dt_bias, state, batch, &mut s.y); // [tokens, 64 x 128], spans of several tokens
+    delta_decode::<16, 64, 128, 128, _, _, _>(cpu, &s.qkv, &s.a, &s.b, &w.a_log, &w.dt_bias, state, batch, &mut s.y); // [tokens, 64 x 128], spans of one token
+    gated_head_norm(cpu, &mut s.y, &s.z, &w.gated_norm, RMS_NORM_EPS); // norm(y) * silu(z), each of 64 heads of 128
+    w.out_proj.forward_add::<TILE>(cpu, &s.y, &mut s.x); // x += [tokens, 3072]
+
+    // -- experts: moe, 8 of 256 experts x 1024, shared 1024 with gate, silu
+    rms_norm(cpu, &s.x, &w.post_attention_layernorm, RMS_NORM_EPS, &mut s.h); // [tokens, 3072]
+    w.router.forward::<TILE>(cpu, &s.h, &mut s.router); // [tokens, 256]
+    route(cpu, &s.router, ROUTER, &mut s.routes); // 8 of 256 experts per token
+    w.experts
+        .forward::<TILE, Silu, _>(cpu, &s.h, &s.routes, &mut s.expert_rows, &mut s.o); // [tokens, 3072], the weighted sum of each token's experts
+    w.shared_gate_proj.forward::<TILE>(cpu, &s.h, &mut s.gate); // [tokens, 1024]
+    w.shared_up_proj.forward::<TILE>(cpu, &s.h, &mut s.up); // [tokens, 1024]
+    silu_mul(cpu, &mut s.gate, &s.up); // silu(gate) * up, [tokens, 1024]
+    w.shared_down_proj.forward::<TILE>(cpu, &s.gate, &mut s.shared); // [tokens, 3072]
+    w.shared_expert_gate.forward::<TILE>(cpu, &s.h, &mut s.shared_gate); // [tokens, 1]
+    sigmoid_gate_add(&mut s.o, &s.shared_gate, &s.shared); // o += sigmoid(shared_gate) * [tokens, 3072]
+    add(&mut s.x, &s.o); // x += [tokens, 3072]
+}
+
+/// 12 of 48 layers: attention, then experts.
+fn full<D: KvDtype>(
+    w: &Full,
+    kv: &mut PagedKv<D, 2, 256>,
+    s: &mut Scratch,
+    batch: &Batch,
+    cpu: &Cpu,
+) {
+    // -- attention: gqa, 32 query heads over 2 key-value heads, head_dim 256, normalised q and k, gated output
+    rms_norm(cpu, &s.x, &w.input_layernorm, RMS_NORM_EPS, &mut s.h); // [tokens, 3072]
+    w.q_proj.forward::<TILE>(cpu, &s.h, &mut s.q); // [tokens, 8192]
+    w.q_gate.forward::<TILE>(cpu, &s.h, &mut s.attn_gate); // [tokens, 8192]
+    w.k_proj.forward::<TILE>(cpu, &s.h, &mut s.k); // [tokens, 512]
+    w.v_proj.forward::<TILE>(cpu, &s.h, &mut s.v); // [tokens, 512]
+    head_norm(cpu, &mut s.q, &w.q_norm, RMS_NORM_EPS); // each of 32 heads of 256
+    head_norm(cpu, &mut s.k, &w.k_norm, RMS_NORM_EPS); // each of 2 heads of 256
+    rope::<256, _, _, _>(cpu, &mut s.q, &s.angles); // 64 of 256, 32 heads
+    rope::<256, _, _, _>(cpu, &mut s.k, &s.angles); // 64 of 256, 2 heads
+    kv.append(cpu, &s.k, &s.v, batch); // 2 x [2, 256] per token
+    attention::<TILE_Q, 32, _, _, _, _>(cpu, &s.q, kv, ATTENTION_SOFTMAX_SCALE, batch, &mut s.attn); // [tokens, 32 x 256]
+    sigmoid_mul(cpu, &mut s.attn, &s.attn_gate); // attn * sigmoid(attn_gate), [tokens, 8192]
+    w.o_proj.forward_add::<TILE>(cpu, &s.attn, &mut s.x); // x += [tokens, 3072]
+
+    // -- experts: moe, 8 of 256 experts x 1024, shared 1024 with gate, silu
+    rms_norm(cpu, &s.x, &w.post_attention_layernorm, RMS_NORM_EPS, &mut s.h); // [tokens, 3072]
+    w.router.forward::<TILE>(cpu, &s.h, &mut s.router); // [tokens, 256]
+    route(cpu, &s.router, ROUTER, &mut s.routes); // 8 of 256 experts per token
+    w.experts
+        .forward::<TILE, Silu, _>(cpu, &s.h, &s.routes, &mut s.expert_rows, &mut s.o); // [tokens, 3072], the weighted sum of each token's experts
+    w.shared_gate_proj.forward::<TILE>(cpu, &s.h, &mut s.gate); // [tokens, 1024]
+    w.shared_up_proj.forward::<TILE>(cpu, &s.h, &mut s.up); // [tokens, 1024]
+    silu_mul(cpu, &mut s.gate, &s.up); // silu(gate) * up, [tokens, 1024]
+    w.shared_down_proj.forward::<TILE>(cpu, &s.gate, &mut s.shared); // [tokens, 3072]
+    w.shared_expert_gate.forward::<TILE>(cpu, &s.h, &mut s.shared_gate); // [tokens, 1]
+    sigmoid_gate_add(&mut s.o, &s.shared_gate, &s.shared); // o += sigmoid(shared_gate) * [tokens, 3072]
+    add(&mut s.x, &s.o); // x += [tokens, 3072]
+}
+
+impl<D: KvDtype> Model for OnCpu<D> {
+    fn info(&self) -> &'static ModelInfo {
+        &INFO
+    }
+
+    fn limits(&self) -> BatchLimits {
+        self.limits
+    }
+
+    fn memory(&self) -> Memory {
+        self.memory
+    }
+
+    fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
+        StepError::check(&self.limits, batch)?;
+        let Self { weights: w, caches, scratch: s, cpu, .. } = self;
+        w.embed_tokens.lookup(cpu, batch, &mut s.x); // [tokens, 3072]
+        s.angles.fill(batch); // cosines and sines, [tokens, 32] each
+        for (kind, i) in PATTERN {
+            match kind {
+                Kind::BlockLinear => {
+                    block_linear(
+                        &w.block_linear[i],
+                        &mut caches.block_linear[i],
+                        s,
+                        batch,
+                        cpu,
+                    )
+                }
+                Kind::Full => full(&w.full[i], &mut caches.full[i], s, batch, cpu),
+            }
+        }
+
+        // -- head: 248320 tokens
+        gather_logit_rows(&s.x, batch, &mut s.last); // [logit rows, 3072]
+        rms_norm(cpu, &s.last, &w.norm, RMS_NORM_EPS, &mut s.last_h); // [logit rows, 3072]
+        w.lm_head.forward::<TILE>(cpu, &s.last_h, &mut s.logits); // [logit rows, 248320]
+        logits.write(&s.logits);
+        Ok(())
+    }
+
+    fn save_state(
+        &mut self,
+        slot: StateSlot,
+        snapshot: SnapshotId,
+    ) -> Result<(), StateError> {
+        StateError::check(&self.limits, self.snapshots, slot, snapshot)?;
+        self.caches.save(slot, snapshot);
+        Ok(())
+    }
+
+    fn restore_state(
+        &mut self,
+        snapshot: SnapshotId,
+        slot: StateSlot,
+    ) -> Result<(), StateError> {
+        StateError::check(&self.limits, self.snapshots, slot, snapshot)?;
+        self.caches.restore(snapshot, slot);
+        Ok(())
+    }
+}
+
+/// The KV cache or the recurrent state of every layer.
+struct Caches<D: KvDtype> {
+    block_linear: Box<[DeltaState<64, 128, 128, 12288, 4>; 36]>,
+    full: Box<[PagedKv<D, 2, 256>; 12]>,
+}
+
+impl<D: KvDtype> Caches<D> {
+    fn new(limits: &BatchLimits, snapshots: usize) -> Self {
+        Self {
+            block_linear: per_layer(|| DeltaState::new(limits.state_slots, snapshots)),
+            full: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.full.iter().map(PagedKv::bytes).sum::<usize>()
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.block_linear.iter().map(DeltaState::bytes).sum::<usize>()
+    }
+
+    fn snapshot_bytes(&self) -> usize {
+        self.block_linear.iter().map(DeltaState::snapshot_bytes).sum::<usize>()
+    }
+
+    fn save(&mut self, slot: StateSlot, snapshot: SnapshotId) {
+        self.block_linear.iter_mut().for_each(|layer| layer.save(slot, snapshot));
+    }
+
+    fn restore(&mut self, snapshot: SnapshotId, slot: StateSlot) {
+        self.block_linear.iter_mut().for_each(|layer| layer.restore(snapshot, slot));
+    }
+}
+
+/// Activations of one step.
+struct Scratch {
+    x: Rows<f32, 3072>,
+    h: Rows<f32, 3072>,
+    qkv: Rows<f32, 12288>,
+    z: Rows<f32, 8192>,
+    b: Rows<f32, 64>,
+    a: Rows<f32, 64>,
+    y: Rows<f32, 8192>,
+    router: Rows<f32, 256>,
+    o: Rows<f32, 3072>,
+    gate: Rows<f32, 1024>,
+    up: Rows<f32, 1024>,
+    shared: Rows<f32, 3072>,
+    shared_gate: Rows<f32, 1>,
+    q: Rows<f32, 8192>,
+    attn_gate: Rows<f32, 8192>,
+    k: Rows<f32, 512>,
+    v: Rows<f32, 512>,
+    attn: Rows<f32, 8192>,
+    last: Rows<f32, 3072>,
+    last_h: Rows<f32, 3072>,
+    logits: Rows<f32, 248320>,
+    angles: RopeAngles<64, Halves>,
+    routes: Routes<256, 8>,
+    expert_rows: ExpertRows<3072, 1024>,
+}
+
+impl Scratch {
+    fn new(limits: &BatchLimits) -> Self {
+        Self {
+            x: Rows::with_capacity(limits.max_tokens),
+            h: Rows::with_capacity(limits.max_tokens),
+            qkv: Rows::with_capacity(limits.max_tokens),
+            z: Rows::with_capacity(limits.max_tokens),
+            b: Rows::with_capacity(limits.max_tokens),
+            a: Rows::with_capacity(limits.max_tokens),
+            y: Rows::with_capacity(limits.max_tokens),
+            router: Rows::with_capacity(limits.max_tokens),
+            o: Rows::with_capacity(limits.max_tokens),
+            gate: Rows::with_capacity(limits.max_tokens),
+            up: Rows::with_capacity(limits.max_tokens),
+            shared: Rows::with_capacity(limits.max_tokens),
+            shared_gate: Rows::with_capacity(limits.max_tokens),
+            q: Rows::with_capacity(limits.max_tokens),
+            attn_gate: Rows::with_capacity(limits.max_tokens),
+            k: Rows::with_capacity(limits.max_tokens),
+            v: Rows::with_capacity(limits.max_tokens),
+            attn: Rows::with_capacity(limits.max_tokens),
+            last: Rows::with_capacity(limits.max_logit_rows),
+            last_h: Rows::with_capacity(limits.max_logit_rows),
+            logits: Rows::with_capacity(limits.max_logit_rows),
+            angles: RopeAngles::new(&ATTENTION_ROPE, limits.max_tokens),
+            routes: Routes::new(limits.max_tokens),
+            expert_rows: ExpertRows::new(limits.max_tokens * 8),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.x.bytes() + self.h.bytes() + self.qkv.bytes() + self.z.bytes()
+            + self.b.bytes() + self.a.bytes() + self.y.bytes() + self.router.bytes()
+            + self.o.bytes() + self.gate.bytes() + self.up.bytes() + self.shared.bytes()
+            + self.shared_gate.bytes() + self.q.bytes() + self.attn_gate.bytes()
+            + self.k.bytes() + self.v.bytes() + self.attn.bytes() + self.last.bytes()
+            + self.last_h.bytes() + self.logits.bytes() + self.routes.bytes()
+            + self.expert_rows.bytes()
+    }
+}
+
+/// The model on the CPU, with a cache of dtype `D`.
+struct OnCpu<D: KvDtype> {
+    weights: Weights,
+    caches: Caches<D>,
+    scratch: Scratch,
+    cpu: Cpu,
+    limits: BatchLimits,
+    memory: Memory,
+    snapshots: usize,
+}
+
+impl<D: KvDtype> OnCpu<D> {
+    fn new(
+        checkpoint: &Arc<Checkpoint>,
+        options: &LoadOptions,
+    ) -> Result<Self, LoadError> {
+        let limits = options.recurrent_limits(VOCAB_SIZE, MAX_POSITION_EMBEDDINGS)?;
+        let cpu = Cpu::new(options.threads, options.isa)?;
+        let weights = Weights::load(checkpoint, &cpu)?;
+        let caches = Caches::new(&limits, options.snapshots);
+        let scratch = Scratch::new(&limits);
+        let memory = Memory {
+            weights: weights.bytes(),
+            per_token: weights.bytes() - weights.embed_tokens.bytes(),
+            cache: caches.bytes(),
+            state: caches.state_bytes(),
+            snapshots: caches.snapshot_bytes(),
+            scratch: scratch.bytes(),
+        };
+        Ok(Self {
+            weights,
+            caches,
+            scratch,
+            cpu,
+            limits,
+            memory,
+            snapshots: options.snapshots,
+        })
+    }
+}
+
+/// Loads the model onto the CPU, with one of [`KV_CACHE_DTYPES`](super::KV_CACHE_DTYPES).
+pub fn load(
+    checkpoint: &Arc<Checkpoint>,
+    options: &LoadOptions,
+) -> Result<Box<dyn Model>, LoadError> {
+    match options.kv_cache_dtype {
+        KvDtypeName::Bf16 => Ok(Box::new(OnCpu::<Bf16>::new(checkpoint, options)?)),
+        KvDtypeName::F32 => Ok(Box::new(OnCpu::<F32>::new(checkpoint, options)?)),
+        other => Err(LoadError::kv_cache_dtype(&INFO, other)),
+    }
+}

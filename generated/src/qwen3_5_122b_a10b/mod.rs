@@ -1,0 +1,288 @@
+//! qwen3.5-122b-a10b: what the model is. 122,111,526,912 parameters.
+//! Generated from model-specs/qwen3.5-122b-a10b; edit the TOMLs there, then `cargo build`.
+
+/// One step on cpu.
+pub mod cpu;
+/// Tensors of the checkpoint, and weights as they are kept.
+pub mod weights;
+
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+};
+use tenon_core::moe::{Router, RouterScores};
+use tenon_core::rope::{Halves, Rope, RopeScaling};
+use tenon_core::scale::SoftmaxScale;
+use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+/// Width of the residual stream.
+pub const HIDDEN_SIZE: usize = 3072;
+/// Rows of the embedding.
+pub const VOCAB_SIZE: usize = 248320;
+/// Layers.
+pub const NUM_HIDDEN_LAYERS: usize = 48;
+/// Longest context, in tokens.
+pub const MAX_POSITION_EMBEDDINGS: usize = 262144;
+/// Added to the mean square under the root of every norm.
+pub const RMS_NORM_EPS: f32 = 1e-6;
+/// Embeddings included; a tied head counts once.
+pub const PARAMETERS: u64 = 122111526912;
+
+/// Heads of queries and keys.
+pub const DELTA_NET_LINEAR_NUM_KEY_HEADS: usize = 16;
+/// Elements of a query and of a key.
+pub const DELTA_NET_LINEAR_KEY_HEAD_DIM: usize = 128;
+/// Heads of values.
+pub const DELTA_NET_LINEAR_NUM_VALUE_HEADS: usize = 64;
+/// Elements of a value.
+pub const DELTA_NET_LINEAR_VALUE_HEAD_DIM: usize = 128;
+/// Tokens that the convolution sees.
+pub const DELTA_NET_LINEAR_CONV_KERNEL_DIM: usize = 4;
+
+/// Query heads.
+pub const ATTENTION_NUM_ATTENTION_HEADS: usize = 32;
+/// Key-value heads.
+pub const ATTENTION_NUM_KEY_VALUE_HEADS: usize = 2;
+/// Elements of a head.
+pub const ATTENTION_HEAD_DIM: usize = 256;
+/// `rsqrt(head_dim)` = 1 / sqrt(256)
+pub const ATTENTION_SOFTMAX_SCALE: SoftmaxScale = SoftmaxScale::rsqrt(256, 0.0625);
+/// The first 64 elements of every head, in halves.
+pub const ATTENTION_ROPE: Rope<64, Halves> = Rope::new(10000000.0, RopeScaling::None);
+
+/// Routed experts.
+pub const N_ROUTED_EXPERTS: usize = 256;
+/// Experts of a token.
+pub const NUM_EXPERTS_PER_TOK: usize = 8;
+/// Width inside an expert.
+pub const MOE_INTERMEDIATE_SIZE: usize = 1024;
+/// Width inside the shared expert.
+pub const SHARED_EXPERT_INTERMEDIATE_SIZE: usize = 1024;
+/// How experts are chosen and weighed.
+pub const ROUTER: Router<256, 8> = Router::new(RouterScores::Softmax, true, 1.0);
+
+/// What the cache may be, the default first.
+pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F32];
+/// The cache of each layer.
+pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::None,
+    KvLayer::Chosen,
+];
+
+/// What the checkpoint's config must say, or it is refused.
+pub const CONFIG: ConfigContract = ConfigContract {
+    keys: &[
+        ConfigKey::new("model_type", Expected::Text("qwen3_5_moe_text")),
+        ConfigKey::new("hidden_size", Expected::Int(3072)),
+        ConfigKey::new("vocab_size", Expected::Int(248320)),
+        ConfigKey::new("max_position_embeddings", Expected::Int(262144)),
+        ConfigKey::new("rms_norm_eps", Expected::Float(1e-6)),
+        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
+        ConfigKey::new("num_hidden_layers", Expected::Int(48)),
+        ConfigKey::new("linear_num_key_heads", Expected::Int(16)),
+        ConfigKey::new("linear_key_head_dim", Expected::Int(128)),
+        ConfigKey::new("linear_num_value_heads", Expected::Int(64)),
+        ConfigKey::new("linear_value_head_dim", Expected::Int(128)),
+        ConfigKey::new("linear_conv_kernel_dim", Expected::Int(4)),
+        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
+        ConfigKey::new("n_routed_experts", Expected::Int(256)),
+        ConfigKey::new("num_experts_per_tok", Expected::Int(8)),
+        ConfigKey::new("moe_intermediate_size", Expected::Int(1024)),
+        ConfigKey::new("hidden_act", Expected::Text("silu")),
+        ConfigKey::new("gated", Expected::Bool(true)),
+        ConfigKey::new("expert_bias", Expected::Bool(false)),
+        ConfigKey::new("scoring_func", Expected::Text("softmax")),
+        ConfigKey::new("router_bias", Expected::Bool(false)),
+        ConfigKey::new("e_score_correction_bias", Expected::Bool(false)),
+        ConfigKey::new("n_group", Expected::Int(1)),
+        ConfigKey::new("topk_group", Expected::Int(1)),
+        ConfigKey::new("norm_topk_prob", Expected::Bool(true)),
+        ConfigKey::new("routed_scaling_factor", Expected::Float(1.0)),
+        ConfigKey::new("moe_latent_size", Expected::Absent),
+        ConfigKey::new("shared_expert_intermediate_size", Expected::Int(1024)),
+        ConfigKey::new("shared_expert_gate", Expected::Bool(true)),
+        ConfigKey::new("swiglu_limit", Expected::Absent),
+        ConfigKey::new("swiglu_alpha", Expected::Absent),
+        ConfigKey::new("num_attention_heads", Expected::Int(32)),
+        ConfigKey::new("num_key_value_heads", Expected::Int(2)),
+        ConfigKey::new("head_dim", Expected::Int(256)),
+        ConfigKey::new("attention_bias", Expected::Bool(false)),
+        ConfigKey::new(
+            "attention_output_bias",
+            Expected::AbsentOr(&Expected::Bool(false)),
+        ),
+        ConfigKey::new("attn_output_gate", Expected::AbsentOr(&Expected::Bool(true))),
+        ConfigKey::new("rope_theta", Expected::Float(10000000.0)),
+        ConfigKey::new("interleaved", Expected::AbsentOr(&Expected::Bool(false))),
+        ConfigKey::new("partial_rotary_factor", Expected::Float(0.25)),
+        ConfigKey::new("rope_type", Expected::Text("default")),
+        ConfigKey::new("factor", Expected::Absent),
+        ConfigKey::new("low_freq_factor", Expected::Absent),
+        ConfigKey::new("high_freq_factor", Expected::Absent),
+        ConfigKey::new("original_max_position_embeddings", Expected::Absent),
+        ConfigKey::new(
+            "layer_types",
+            Expected::List(
+                &[
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "linear_attention",
+                    "full_attention",
+                ],
+            ),
+        ),
+        ConfigKey::new("mlp_layer_types", Expected::Each("sparse", 48)),
+    ],
+    ignored: &[
+        IgnoredKey::new("vision_config", "the vision part is not compiled"),
+        IgnoredKey::new("image_token_id", "the vision part is not compiled"),
+        IgnoredKey::new("video_token_id", "the vision part is not compiled"),
+        IgnoredKey::new("vision_start_token_id", "the vision part is not compiled"),
+        IgnoredKey::new("vision_end_token_id", "the vision part is not compiled"),
+        IgnoredKey::new("mtp_num_hidden_layers", "speculation heads are not used"),
+        IgnoredKey::new("mtp_use_dedicated_embeddings", "speculation heads are not used"),
+    ],
+};
+
+/// Constants for the engine and the server.
+pub const INFO: ModelInfo = ModelInfo {
+    name: "qwen3.5-122b-a10b",
+    source: "Qwen/Qwen3.5-122B-A10B",
+    parameters: PARAMETERS,
+    vocab_size: VOCAB_SIZE,
+    max_position_embeddings: MAX_POSITION_EMBEDDINGS,
+    kv_cache_dtypes: &KV_CACHE_DTYPES,
+    kv_elements_per_token: 12288,
+    kv_fixed_bytes_per_token: 0,
+    state_bytes_per_slot: 156303360,
+    pull: &[
+        PullSource::HuggingFace {
+            repo: "Qwen/Qwen3.5-122B-A10B",
+            file: None,
+            sha256: None,
+        },
+    ],
+    chat_template: ChatTemplate::Checkpoint,
+    sampling: SamplingDefaults {
+        temperature: 1.0,
+        top_p: 0.95,
+        top_k: 20,
+    },
+};
+
+/// What the server lists and loads.
+pub const ENTRY: ModelEntry = ModelEntry {
+    info: &INFO,
+    cpu: Some(cpu::load),
+    plan: include_str!("plan.txt"),
+};
+
+const _: () = assert!(
+    DELTA_NET_LINEAR_NUM_VALUE_HEADS.is_multiple_of(DELTA_NET_LINEAR_NUM_KEY_HEADS)
+);
+const _: () = assert!(
+    ATTENTION_NUM_ATTENTION_HEADS.is_multiple_of(ATTENTION_NUM_KEY_VALUE_HEADS)
+);
+const _: () = assert!(64 <= ATTENTION_HEAD_DIM);
+const _: () = assert!(NUM_EXPERTS_PER_TOK <= N_ROUTED_EXPERTS);
+const _: () = assert!(
+    weights::BLOCK_LINEAR_LAYERS[weights::BLOCK_LINEAR_LAYERS.len() - 1] <
+    NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(
+    weights::FULL_LAYERS[weights::FULL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(
+    weights::BLOCK_LINEAR_LAYERS.len() + weights::FULL_LAYERS.len() == NUM_HIDDEN_LAYERS
+);
+const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);
