@@ -51,6 +51,9 @@ const LAYER_TYPES: [(&str, &str); 2] = [("mamba", "linear_attention"), ("attenti
 /// The letters of Nemotron's `hybrid_override_pattern`.
 const PATTERN: [(char, &str); 4] = [('M', "linear_attention"), ('E', "moe"), ('*', "full_attention"), ('-', "mlp")];
 
+/// Layers of which lists are spelled out. Published models have up to 126; a hostile number takes no memory.
+const MOST_LAYERS: u64 = 1024;
+
 impl CanonicalConfig {
     /// Names and lists of layers, before defaults are filled in. `rope_table` says whether the file has a table of rotary settings.
     pub(super) fn settle_class(&mut self, rope_table: bool) {
@@ -215,9 +218,9 @@ impl CanonicalConfig {
         self.take_as("mlp_layer_types", types.into(), &["mlp_only_layers", "decoder_sparse_step"]);
     }
 
-    /// As many layers as lists of them may have.
+    /// The number of layers, where it is one that a list may be spelled out for.
     fn layer_count(&self) -> Option<u64> {
-        self.int("num_hidden_layers").filter(|&layers| layers <= crate::json::MAX_VALUES as u64)
+        self.int("num_hidden_layers").filter(|layers| (1..=MOST_LAYERS).contains(layers))
     }
 
     /// Puts one key in the place of others, with the origin of the first that is there.

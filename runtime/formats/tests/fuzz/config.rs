@@ -6,7 +6,7 @@ use tenon_formats::json;
 use tenon_formats::{CanonicalConfig, Origin};
 
 use super::random::Random;
-use super::{message, text, within};
+use super::{message, text, within, within_and};
 
 const KEYS: [&str; 32] = [
     "full_attention",
@@ -71,6 +71,8 @@ const CLASS_KEYS: [&str; 26] = [
     "moe",
     "llama_4_scaling",
 ];
+/// Bytes of two lists of names, one for each layer, that a class spells out from a number.
+const LISTS: usize = 256 * 1024;
 const CLASSES: [&str; 10] = [
     "mistral4",
     "deepseek_v2",
@@ -122,7 +124,7 @@ pub fn check(case: &[u8]) -> Result<(), String> {
         (Err(e), Ok(_)) => assert!(e.to_string().contains("duplicate key"), "serde_json takes it, and we say: {e}"),
         (Err(_), Err(_)) => {}
     }
-    let config = within(256, case, || CanonicalConfig::from_hf_text(case)).map_err(|e| message(&e))?;
+    let config = within_and(256, LISTS, case, || CanonicalConfig::from_hf_text(case)).map_err(|e| message(&e))?;
     look_at(&config);
     // Only numbers that JSON does not have may stand in a config and not in JSON.
     let words = ["Infinity", "NaN"];
