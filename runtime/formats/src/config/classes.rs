@@ -138,7 +138,8 @@ impl CanonicalConfig {
             self.keys.remove("intermediate_size");
         }
         self.finish_shared_expert();
-        if matches!(self.int("num_nextn_predict_layers"), None | Some(0)) {
+        let speculates = matches!(model_type.as_str(), "mistral4" | "deepseek_v3" | "glm4_moe_lite" | "nemotron_h");
+        if speculates && self.get("num_nextn_predict_layers").is_none_or(|v| as_int(&v.value) == Some(0)) {
             for key in ["num_nextn_predict_layers", "mtp_layers_block_type", "mtp_hybrid_override_pattern"] {
                 self.keys.remove(key);
             }
