@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::config::{CanonicalConfig, ConfigValue, Origin, as_int, show};
+use crate::config::{CanonicalConfig, ConfigValue, Origin, as_int, show, unread};
 use crate::shown::shown;
 
 /// A value that a spec states.
@@ -100,7 +100,7 @@ pub struct IgnoredKey {
 pub struct ConfigContract {
     /// Keys that must have these values.
     pub keys: &'static [ConfigKey],
-    /// Keys that may have any, beside those of [`NEVER_CHANGES_OUTPUT`].
+    /// Keys that may have any, beside those of [`NEVER_CHANGES_OUTPUT`] and [`unread`].
     pub ignored: &'static [IgnoredKey],
 }
 
@@ -121,6 +121,9 @@ pub const NEVER_CHANGES_OUTPUT: &[IgnoredKey] = &[
     IgnoredKey::new("output_hidden_states", "a switch of another runtime"),
     IgnoredKey::new("initializer_range", "training only"),
     IgnoredKey::new("attention_dropout", "training only"),
+    IgnoredKey::new("hidden_dropout", "training only"),
+    IgnoredKey::new("output_router_logits", "a switch of another runtime"),
+    IgnoredKey::new("router_aux_loss_coef", "training only"),
     IgnoredKey::new("pretraining_tp", "how training split matrices; the product is the same"),
     IgnoredKey::new("bos_token_id", "read by the tokenizer"),
     IgnoredKey::new("eos_token_id", "read by the tokenizer"),
@@ -148,7 +151,8 @@ impl IgnoredKey {
         Self { key, reason }
     }
 
-    fn covers(&self, name: &str) -> bool {
+    /// Whether this entry is about a key of that name or path.
+    pub fn covers(&self, name: &str) -> bool {
         match self.key.strip_suffix('*') {
             Some(start) => name.starts_with(start),
             None => self.key == name,
@@ -227,7 +231,12 @@ pub fn compare(config: &CanonicalConfig, contract: &ConfigContract) -> Vec<Confi
     for (key, ConfigValue { value, origin }) in config.keys() {
         let Origin::Stated(path) = origin else { continue };
         let bound = contract.keys.iter().any(|k| k.key == key);
-        let ignored = contract.ignored.iter().chain(NEVER_CHANGES_OUTPUT).any(|i| i.covers(key) || i.covers(path));
+        let ignored = contract
+            .ignored
+            .iter()
+            .chain(NEVER_CHANGES_OUTPUT)
+            .chain(unread(config.model_type()))
+            .any(|i| i.covers(key) || i.covers(path));
         if !bound && !ignored {
             differences.push(ConfigMismatch::Unbound { origin: path.clone(), value: value.clone() });
         }

@@ -1,10 +1,11 @@
 //! config.json to canonical names.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{CanonicalConfig, ConfigError, ConfigValue, Origin, conflict, defaults, show};
+use super::{CanonicalConfig, ConfigError, ConfigValue, Origin, conflict, plain_floats, show};
 use crate::json;
 
 /// The part of a multimodal config that describes the language model.
@@ -13,11 +14,13 @@ const TEXT_PART: &str = "text_config";
 const ROPE_KEYS: [&str; 4] = ["rope_theta", "rope_type", "partial_rotary_factor", "original_max_position_embeddings"];
 /// The tables of rotary settings: the current name and the older one.
 const ROPE_TABLES: [&str; 2] = ["rope_parameters", "rope_scaling"];
+/// How the weights are stored, which each tensor states too.
+const QUANTIZATION: &str = "quantization_config";
 
 impl CanonicalConfig {
     /// Reads the text of a config.json.
     pub fn from_hf_text(text: &[u8]) -> Result<Self, ConfigError> {
-        Self::flattened(json::parse(text)?)
+        Self::flattened(json::parse(&standard(text))?)
     }
 
     /// Reads a config.json.
@@ -30,7 +33,8 @@ impl CanonicalConfig {
     }
 
     /// Values are moved all the way: those of a hostile file take a hundred times its bytes.
-    fn flattened(root: Value) -> Result<Self, ConfigError> {
+    fn flattened(mut root: Value) -> Result<Self, ConfigError> {
+        plain_floats(&mut root);
         let mut stated = Stated::default();
         let mut outer = object(root, "config.json")?;
         let inner = outer.remove(TEXT_PART);
@@ -38,7 +42,8 @@ impl CanonicalConfig {
         if let Some(inner) = inner.filter(|v| !v.is_null()) {
             stated.add(object(inner, TEXT_PART)?, "text_config.");
         }
-        stated.flatten_rope()?;
+        stated.flatten_quantization()?;
+        let rope_table = stated.flatten_rope()?;
         stated.rename("torch_dtype", "dtype");
         stated.rename("hidden_activation", "hidden_act");
         stated.flatten_rope_per_layer_type()?;
@@ -48,31 +53,9 @@ impl CanonicalConfig {
             return Err(ConfigError::NoModelType { key: "model_type" });
         }
         let nulls = stated.nulls;
-        config.fill_defaults(defaults::of_class(config.model_type()), |key| nulls.contains(key));
-        config.derive_window();
-        if let Some(bias) = config.bool("attention_bias") {
-            config.fill("attention_output_bias", bias, "attention_bias");
-        }
-        config.fold_uniform("layer_types");
-        config.derive_heads();
-        config.derive_rotary();
+        config.settle_class(rope_table);
+        config.finish(|key| nulls.contains(key));
         Ok(config)
-    }
-
-    /// Which layers look at a window only, for the classes that compute it.
-    fn derive_window(&mut self) {
-        let model_type = self.model_type();
-        if matches!(model_type, "qwen2" | "qwen3") && self.bool("use_sliding_window") == Some(false) {
-            // The class then drops the window, whatever number stands there.
-            self.keys.remove("sliding_window");
-            self.keys.remove("max_window_layers");
-            self.fill("layer_types", "full_attention", "use_sliding_window is false");
-        } else if model_type == "mistral" {
-            match self.get("sliding_window") {
-                Some(_) => self.fill("layer_types", "sliding_attention", "sliding_window is given"),
-                None => self.fill("layer_types", "full_attention", "sliding_window is null"),
-            }
-        }
     }
 }
 
@@ -101,10 +84,13 @@ impl Stated {
 
     /// Moves the leaves of the rotary tables to the top. Tables per layer type stay whole under their own path, and so do leaves
     /// that have the name of something else at the top.
-    fn flatten_rope(&mut self) -> Result<(), ConfigError> {
+    /// Says whether there is such a table.
+    fn flatten_rope(&mut self) -> Result<bool, ConfigError> {
+        let mut there = false;
         let mut leaves: BTreeMap<String, ConfigValue> = BTreeMap::new();
         for table in ROPE_TABLES {
             let Some(ConfigValue { value, origin }) = self.keys.remove(table) else { continue };
+            there = true;
             let path = origin.to_string();
             let mut one = Self::default();
             for (key, value) in object(value, &path)? {
@@ -130,6 +116,20 @@ impl Stated {
                 self.add_whole(value)?;
             } else {
                 self.keys.insert(key, value);
+            }
+        }
+        Ok(there)
+    }
+
+    /// Gives each entry of `quantization_config` a key of its own, `quantization_config.quant_method`, so that a spec can state or
+    /// ignore it; what is nested deeper stays whole.
+    fn flatten_quantization(&mut self) -> Result<(), ConfigError> {
+        let Some(ConfigValue { value, origin }) = self.keys.remove(QUANTIZATION) else { return Ok(()) };
+        let path = origin.to_string();
+        for (key, value) in object(value, &path)? {
+            if !value.is_null() {
+                let origin = Origin::Stated(format!("{path}.{key}"));
+                self.add_one(format!("{QUANTIZATION}.{key}"), ConfigValue { value, origin })?;
             }
         }
         Ok(())
@@ -189,7 +189,36 @@ impl Stated {
     }
 }
 
-fn object(value: Value, path: &str) -> Result<Map<String, Value>, ConfigError> {
+/// Python writes infinities as bare words, which JSON does not have: as texts, they are read. Words inside of texts stay.
+fn standard(text: &[u8]) -> Cow<'_, [u8]> {
+    const WORDS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
+    if !WORDS.iter().any(|word| text.windows(word.len()).any(|at| at == *word)) {
+        return Cow::Borrowed(text);
+    }
+    let mut standard = Vec::with_capacity(text.len() + 16);
+    let (mut quoted, mut rest) = (false, text);
+    while let Some((&byte, after)) = rest.split_first() {
+        let word = WORDS.iter().find(|word| !quoted && rest.starts_with(word));
+        let taken = match (byte, word) {
+            (_, Some(word)) => {
+                standard.extend(b"{\"__float__\":\"".iter().chain(*word).chain(b"\"}"));
+                rest = &rest[word.len()..];
+                continue;
+            }
+            (b'\\', None) if quoted => 2.min(rest.len()),
+            (b'"', None) => {
+                quoted = !quoted;
+                1
+            }
+            _ => 1,
+        };
+        standard.extend_from_slice(&rest[..taken]);
+        rest = if taken == 1 { after } else { &rest[taken..] };
+    }
+    Cow::Owned(standard)
+}
+
+pub(super) fn object(value: Value, path: &str) -> Result<Map<String, Value>, ConfigError> {
     match value {
         Value::Object(object) => Ok(object),
         other => Err(ConfigError::NotAnObject { path: path.to_owned(), found: show(&other) }),

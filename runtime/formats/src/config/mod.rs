@@ -1,8 +1,55 @@
 //! `CanonicalConfig`: one model's hyperparameters under Hugging Face's flat names, wherever a checkpoint states them.
+//!
+//! # Canonical keys
+//!
+//! A key has the name that MODEL.toml gives it, and Hugging Face's where MODEL.toml has none. *Taken out* means: the key repeats
+//! what others say and is not there where it agrees; where it does not, it stays, and a comparison refuses it. Keys without any
+//! effect on a class stay, and [`unread`] names them for comparisons. Values are stated, defaults or derived ([`Origin`]).
+//!
+//! All classes: `model_type`, `hidden_size`, `vocab_size`, `max_position_embeddings`, `rms_norm_eps`, `tie_word_embeddings`,
+//! `num_hidden_layers`, `num_attention_heads`, `attention_bias`, `attention_output_bias`, `mlp_bias`, `hidden_act`;
+//! `quantization_config.<key>` for each entry of that table. Where not all layers are alike, `layer_types` and `mlp_layer_types`
+//! are lists with a name for each; where all agree, one name.
+//!
+//! - Rotation: `rope_type` (`none` for nemotron_h), `rope_theta`, `rotary_dim`, `partial_rotary_factor`, `interleaved`, and by its
+//!   type `factor`, `low_freq_factor`, `high_freq_factor`, `original_max_position_embeddings`, `beta_fast`, `beta_slow`, `mscale`,
+//!   `mscale_all_dim`, `attention_factor`, `truncate`, `llama_4_scaling_beta` (0 is taken out of the last one and of both mscales).
+//! - Grouped queries (all but latent attention): `num_key_value_heads`, `head_dim`, `sliding_window`.
+//! - Latent attention (mistral4, deepseek_v2, deepseek_v3, glm4_moe_lite, minicpm3): `q_lora_rank` (absent for none),
+//!   `kv_lora_rank`, `qk_nope_head_dim`, `qk_rope_head_dim`, `v_head_dim`; `rotary_dim` is derived. Taken out: `head_dim`,
+//!   `qk_head_dim`, `num_key_value_heads`, `partial_rotary_factor`.
+//! - Experts: `n_routed_experts`, `num_experts_per_tok`, `moe_intermediate_size`, `gated`, `expert_bias`, `scoring_func`,
+//!   `router_bias`, `e_score_correction_bias`, `n_group`, `topk_group`, `group_score` (absent where `n_group` is 1),
+//!   `norm_topk_prob`, `routed_scaling_factor`, `moe_latent_size` (absent for none), `shared_expert_intermediate_size` (absent for
+//!   none; the product where a file states `n_shared_experts`), `shared_expert_gate`, `swiglu_limit`, `swiglu_alpha`.
+//!
+//! By class, beside these:
+//!
+//! | `model_type` | further keys | layers |
+//! |---|---|---|
+//! | llama, mistral, qwen2 | `intermediate_size` | `layer_types` |
+//! | qwen3 | `intermediate_size`, `max_window_layers`, `use_sliding_window` | `layer_types` |
+//! | qwen3_moe | experts; `use_sliding_window`; `intermediate_size` where a layer is dense | `layer_types`, `mlp_layer_types` (`dense`, `sparse`) for `mlp_only_layers` and `decoder_sparse_step` |
+//! | gemma2 | `intermediate_size`, `query_pre_attn_scalar`, `attn_logit_softcapping`, `final_logit_softcapping`, `use_bidirectional_attention` | `layer_types` (`sliding_attention`, `full_attention`) |
+//! | gemma3, gemma3_text | as gemma2, and `rope_local_base_freq` | `layer_types`; `sliding_window_pattern` and `_sliding_window_pattern` stay |
+//! | mistral4, deepseek_v2, deepseek_v3, glm4_moe_lite | experts; `intermediate_size` where a layer is dense; `num_nextn_predict_layers` over 0 | `mlp_layer_types` (`dense`, `sparse`) for `first_k_dense_replace`; `moe_layer_freq` 1 taken out; `topk_method` taken out where it is what the class does |
+//! | minicpm3 | `intermediate_size`, `scale_emb`, `scale_depth`, `dim_model_base` | |
+//! | nemotron_h | experts; `mamba_num_heads`, `mamba_head_dim`, `ssm_state_size`, `n_groups`, `conv_kernel`, `chunk_size`, `use_conv_bias`, `use_bias`, `time_step_min`; `intermediate_size` where a layer is an `mlp`; `num_nextn_predict_layers` over 0 and its `mtp_*` | `layer_types` (`linear_attention`, `full_attention`, `moe`, `mlp`) for `layers_block_type` and `hybrid_override_pattern` |
+//! | qwen3_next, qwen3_5_moe, qwen3_5_moe_text | experts; `attn_output_gate`, `linear_num_key_heads`, `linear_key_head_dim`, `linear_num_value_heads`, `linear_value_head_dim`, `linear_conv_kernel_dim` | `layer_types` (`linear_attention`, `full_attention`) for `full_attention_interval`; `mlp_layer_types` |
+//! | qwen3_5, qwen3_5_text | as qwen3_next without experts; `intermediate_size` | `layer_types` |
+//! | gpt_oss | experts (`moe_intermediate_size` for `intermediate_size`); `attention_sinks` | `layer_types`, `mlp_layer_types` (`sparse`) |
+//!
+//! params.json has the keys of mistral4, or of mistral where it has no latent attention. There `attention_factor` is 1 where
+//! `yarn.apply_scale` is false, with `mscale` and `mscale_all_dim` absent; `yarn.apply_scale` stays where it is true.
 
+mod classes;
 mod defaults;
 mod gguf;
 mod hf;
+mod mistral;
+mod unread;
+
+pub use unread::unread;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -145,6 +192,40 @@ impl CanonicalConfig {
         }
     }
 
+    /// Everything that follows from stated keys, for config.json and params.json. `is_null` says which keys are given as null.
+    fn finish(&mut self, is_null: impl Fn(&str) -> bool) {
+        let model_type = self.model_type().to_owned();
+        for group in defaults::of_class(&model_type) {
+            self.fill_defaults(group, &is_null);
+        }
+        self.finish_class();
+        self.derive_window();
+        if let Some(bias) = self.bool("attention_bias") {
+            self.fill("attention_output_bias", bias, "attention_bias");
+        }
+        self.fold_uniform("layer_types");
+        if self.get("kv_lora_rank").is_none() {
+            self.derive_heads();
+            self.derive_rotary();
+        }
+    }
+
+    /// Which layers look at a window only, for the classes that compute it.
+    fn derive_window(&mut self) {
+        let model_type = self.model_type();
+        if matches!(model_type, "qwen2" | "qwen3" | "qwen3_moe") && self.bool("use_sliding_window") == Some(false) {
+            // The class then drops the window, whatever number stands there.
+            self.keys.remove("sliding_window");
+            self.keys.remove("max_window_layers");
+            self.fill("layer_types", "full_attention", "use_sliding_window is false");
+        } else if model_type == "mistral" {
+            match self.get("sliding_window") {
+                Some(_) => self.fill("layer_types", "sliding_attention", "sliding_window is given"),
+                None => self.fill("layer_types", "full_attention", "sliding_window is null"),
+            }
+        }
+    }
+
     /// Head dimensions that follow from other keys, in both formats.
     fn derive_heads(&mut self) {
         let Some(heads) = self.int("num_attention_heads") else { return };
@@ -199,6 +280,28 @@ impl CanonicalConfig {
         {
             *value = first.clone();
         }
+    }
+}
+
+/// JSON has no infinities. Transformers writes one as `{"__float__": "Infinity"}`; here it is the text that Rust has for it, which
+/// equals no number.
+fn plain_floats(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(plain_floats),
+        Value::Object(object) => {
+            let float = match object.get("__float__") {
+                Some(Value::String(text)) if object.len() == 1 => text.parse::<f64>().ok(),
+                _ => None,
+            };
+            match float {
+                Some(float) => {
+                    let name = || Value::from(float.to_string());
+                    *value = serde_json::Number::from_f64(float).map_or_else(name, Value::Number);
+                }
+                None => object.values_mut().for_each(plain_floats),
+            }
+        }
+        _ => {}
     }
 }
 

@@ -1,5 +1,7 @@
 //! Config cases: what public checkpoints write, in both formats.
 
+mod classes;
+
 use serde_json::json;
 
 use super::*;

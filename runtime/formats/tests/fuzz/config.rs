@@ -6,7 +6,7 @@ use tenon_formats::json;
 use tenon_formats::{CanonicalConfig, Origin};
 
 use super::random::Random;
-use super::{message, text, within};
+use super::{message, text, within, within_and};
 
 const KEYS: [&str; 32] = [
     "full_attention",
@@ -42,6 +42,49 @@ const KEYS: [&str; 32] = [
     "rope_parameters.factor",
     "a\\nb",
 ];
+/// Keys that classes rename, spell out or take out.
+const CLASS_KEYS: [&str; 26] = [
+    "first_k_dense_replace",
+    "moe_layer_freq",
+    "mlp_layer_types",
+    "mlp_only_layers",
+    "decoder_sparse_step",
+    "full_attention_interval",
+    "hybrid_override_pattern",
+    "layers_block_type",
+    "layer_types",
+    "num_hidden_layers",
+    "n_shared_experts",
+    "moe_intermediate_size",
+    "num_experts",
+    "n_group",
+    "topk_method",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "head_dim",
+    "num_key_value_heads",
+    "partial_rotary_factor",
+    "quantization_config",
+    "rope_parameters",
+    "num_nextn_predict_layers",
+    "yarn",
+    "moe",
+    "llama_4_scaling",
+];
+/// Bytes of two lists of names, one for each layer, that a class spells out from a number.
+const LISTS: usize = 256 * 1024;
+const CLASSES: [&str; 10] = [
+    "mistral4",
+    "deepseek_v2",
+    "deepseek_v3",
+    "glm4_moe_lite",
+    "minicpm3",
+    "nemotron_h",
+    "qwen3_moe",
+    "qwen3_5_moe_text",
+    "gpt_oss",
+    "gemma2",
+];
 /// Two of these make one setting, or one of them hides another: what happens then has its own tests.
 const FOLDED: [&str; 10] = [
     "hidden_activation",
@@ -57,12 +100,15 @@ const FOLDED: [&str; 10] = [
 ];
 
 pub fn make(random: &mut Random) -> Vec<u8> {
-    let mut config = String::from("{\"model_type\":\"llama\"");
+    let other = random.one_in(3);
+    let model_type = if other { random.pick(&CLASSES) } else { "llama" };
+    let mut config = format!("{{\"model_type\":\"{model_type}\"");
     if random.one_in(2) {
         config.push_str(r#","hidden_size":64,"num_attention_heads":4,"num_hidden_layers":2"#);
     }
-    for _ in 0..random.below(7) {
-        config.push_str(&format!(",\"{}\":", random.pick(&KEYS)));
+    for _ in 0..random.below(if other { 14 } else { 7 }) {
+        let key = if other && !random.one_in(4) { random.pick(&CLASS_KEYS) } else { random.pick(&KEYS) };
+        config.push_str(&format!(",\"{key}\":"));
         text::value(&mut config, random, &KEYS, 3);
     }
     config.push('}');
@@ -78,9 +124,16 @@ pub fn check(case: &[u8]) -> Result<(), String> {
         (Err(e), Ok(_)) => assert!(e.to_string().contains("duplicate key"), "serde_json takes it, and we say: {e}"),
         (Err(_), Err(_)) => {}
     }
-    let config = within(256, case, || CanonicalConfig::from_hf_text(case)).map_err(|e| message(&e))?;
+    let config = within_and(256, LISTS, case, || CanonicalConfig::from_hf_text(case)).map_err(|e| message(&e))?;
     look_at(&config);
-    nothing_is_lost(parsed.expect("it was read as a config").as_object().expect("and as an object"), &config);
+    // Only numbers that JSON does not have may stand in a config and not in JSON.
+    let words = ["Infinity", "NaN"];
+    assert!(parsed.is_ok() || words.iter().any(|w| case.windows(w.len()).any(|at| at == w.as_bytes())), "it is no JSON");
+    // Other classes take out what repeats and rename what they call otherwise.
+    if let (Ok(parsed), "llama") = (parsed, config.model_type()) {
+        nothing_is_lost(parsed.as_object().expect("and as an object"), &config);
+    }
+    let _ = CanonicalConfig::from_mistral(case).map(|config| look_at(&config));
     Ok(())
 }
 
