@@ -228,7 +228,8 @@ fn ignored_tensors(model: &Model, spec: &ModelSpec, diags: &mut Diagnostics) {
     for (name, _) in &spec.weights.ignore {
         let loaded = tensors.iter().find_map(|tensor| {
             let names = tensor.names.iter();
-            names.flat_map(|n| layers(tensor.kind).map(move |layer| n.replace("{layer}", &layer.to_string())).chain([n.clone()]))
+            names
+                .flat_map(|n| layers(tensor.kind).map(move |layer| n.replace("{layer}", &layer.to_string())).chain([n.clone()]))
                 .find(|loaded| covers(&name.value, loaded))
         });
         if let Some(loaded) = loaded {
@@ -347,7 +348,8 @@ mod tests {
     #[test]
     fn ignored_names_cover_experts_by_number() {
         let expert = "model.layers.3.mlp.experts.{expert}.up_proj.weight";
-        for ignored in ["model.layers.3.*", "model.layers.3.mlp.experts.7.*", "model.layers.3.mlp.experts.12.up_proj.weight", "*"] {
+        for ignored in ["model.layers.3.*", "model.layers.3.mlp.experts.7.*", "model.layers.3.mlp.experts.12.up_proj.weight", "*"]
+        {
             assert!(covers(ignored, expert), "{ignored}");
         }
         for ignored in ["model.layers.31.*", "model.layers.3.mlp.experts.7.down_proj.weight", "model.layers.3.mlp.experts.up*"] {

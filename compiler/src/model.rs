@@ -2,7 +2,9 @@
 
 use tenon_formats::StorageFormat;
 
-pub use crate::spec::{Activation, CheckpointFormat, ExpertLayout, GroupScore, KvDtype, MlaForm, NormPlacement, ScoringFunc, Target};
+pub use crate::spec::{
+    Activation, CheckpointFormat, ExpertLayout, GroupScore, KvDtype, MlaForm, NormPlacement, ScoringFunc, Target,
+};
 
 /// One model, ready to be lowered.
 #[derive(Clone, Debug)]

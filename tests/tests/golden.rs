@@ -8,11 +8,9 @@ use tenon_core::batch::{Batch, WantLogits};
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{Logits, ModelEntry};
-use tenon_tests::reference::{Golden, Tensors, argmax, folder, json, median, relative_error};
 use tenon_tests::pairwise::pairwise;
-use tenon_tests::run::{
-    Sequence, Variant, each_position, each_position_after_prefix, forced, load, load_for_prompt, prompt,
-};
+use tenon_tests::reference::{Golden, Tensors, argmax, folder, json, median, relative_error};
+use tenon_tests::run::{Sequence, Variant, each_position, each_position_after_prefix, forced, load, load_for_prompt, prompt};
 
 const RANDOM: [&str; 14] = [
     "deepseek-v3-mla-moe",

@@ -27,18 +27,12 @@ pub(super) const DEEPSEEK_V2: Architecture = Architecture {
 };
 
 /// The router of DeepSeek-V3: sigmoid, a bias for the choice, groups by their two best.
-pub(super) const SIGMOID_EXPERTS: Experts = Experts {
-    scoring_func: ScoringFunc::Sigmoid,
-    correction_bias: true,
-    group_score: Some(GroupScore::Top2),
-    ..LATENT_EXPERTS
-};
+pub(super) const SIGMOID_EXPERTS: Experts =
+    Experts { scoring_func: ScoringFunc::Sigmoid, correction_bias: true, group_score: Some(GroupScore::Top2), ..LATENT_EXPERTS };
 
-pub(super) const DEEPSEEK_V3: Architecture =
-    Architecture { model_type: "deepseek_v3", moe: Some(SIGMOID_EXPERTS), ..LATENT };
+pub(super) const DEEPSEEK_V3: Architecture = Architecture { model_type: "deepseek_v3", moe: Some(SIGMOID_EXPERTS), ..LATENT };
 
-pub(super) const GLM4_MOE_LITE: Architecture =
-    Architecture { model_type: "glm4_moe_lite", moe: Some(SIGMOID_EXPERTS), ..LATENT };
+pub(super) const GLM4_MOE_LITE: Architecture = Architecture { model_type: "glm4_moe_lite", moe: Some(SIGMOID_EXPERTS), ..LATENT };
 
 pub(super) const MISTRAL4: Architecture = Architecture {
     model_type: "mistral4",

@@ -324,8 +324,9 @@ impl Naming<'_> {
         let names = |base: String, parts: &[&str]| parts.iter().map(|part| format!("{base}.{part}")).collect();
         match (self.format, layout) {
             (CheckpointFormat::Gguf, _) => None,
-            (CheckpointFormat::Mistral, ExpertLayout::Each) => gated
-                .then(|| names("layers.{layer}.experts.{expert}".to_owned(), &["w1.weight", "w3.weight", "w2.weight"])),
+            (CheckpointFormat::Mistral, ExpertLayout::Each) => {
+                gated.then(|| names("layers.{layer}.experts.{expert}".to_owned(), &["w1.weight", "w3.weight", "w2.weight"]))
+            }
             (CheckpointFormat::Mistral, _) => None,
             (CheckpointFormat::Hf, layout) => {
                 let nemotron = self.family == Names::Nemotron;

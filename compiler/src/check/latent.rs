@@ -5,12 +5,7 @@ use crate::model::{Mixer, MlaForms, Model, Target};
 use crate::spec::{KernelSpec, ModelSpec};
 
 /// The forms of each target that KERNEL.toml says something about.
-pub fn forms(
-    model: &Model,
-    spec: &ModelSpec,
-    kernel: Option<&KernelSpec>,
-    diags: &mut Diagnostics,
-) -> Vec<(Target, MlaForms)> {
+pub fn forms(model: &Model, spec: &ModelSpec, kernel: Option<&KernelSpec>, diags: &mut Diagnostics) -> Vec<(Target, MlaForms)> {
     let is_latent = model.kinds.iter().any(|kind| matches!(kind.mixer, Some((_, Mixer::Mla(_)))));
     let mut forms = Vec::new();
     for entry in kernel.iter().flat_map(|kernel| &kernel.mla) {

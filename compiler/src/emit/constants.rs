@@ -14,10 +14,7 @@ use crate::program::{CacheDtype, Program, Schedule};
 /// What `mod.rs` may import from the runtime.
 const RUNTIME: [(&str, &[&str]); 6] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
-    (
-        "tenon_core::model",
-        &["ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"],
-    ),
+    ("tenon_core::model", &["ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"]),
     ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
     ("tenon_core::scale", &["QueryScale", "SoftmaxScale"]),

@@ -191,4 +191,3 @@ fn ranges(layers: &[usize]) -> String {
         parts.iter().map(|(from, to)| if to - from == 1 { from.to_string() } else { format!("{from}..{to}") }).collect();
     text.join(", ")
 }
-

@@ -66,7 +66,12 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
         target: program.target.name(),
         parameters: program.parameters(),
         layers: model.pattern.len(),
-        weight_bytes: model.checkpoint.accept.iter().map(|f| (f.as_str().to_owned(), memory::weight_bytes(program, *f))).collect(),
+        weight_bytes: model
+            .checkpoint
+            .accept
+            .iter()
+            .map(|f| (f.as_str().to_owned(), memory::weight_bytes(program, *f)))
+            .collect(),
         kv_bytes_per_token: named(&|d| program.kv_bytes_per_token(d)),
         kv_bytes_per_sequence: named(&|d| program.kv_bytes_per_token(d) * model.max_position_embeddings as u64),
         scratch_bytes_per_token: scratch(RowsOf::Tokens),
@@ -96,7 +101,9 @@ fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
 const fn is_prefill(op: &Op) -> bool {
     matches!(
         op.kind,
-        OpKind::Mla { phase: Phase::Prefill, .. } | OpKind::Mamba2 { phase: Phase::Prefill, .. } | OpKind::Delta { phase: Phase::Prefill, .. }
+        OpKind::Mla { phase: Phase::Prefill, .. }
+            | OpKind::Mamba2 { phase: Phase::Prefill, .. }
+            | OpKind::Delta { phase: Phase::Prefill, .. }
     )
 }
 

@@ -27,15 +27,7 @@ pub(super) fn mixer(
     ops[first].heading = Some(format!("{name}: {what}"));
 }
 
-fn gqa(
-    model: &Model,
-    name: &str,
-    gqa: &Gqa,
-    ropes: &[(String, Rope)],
-    h: Buf,
-    residual: Residual,
-    ops: &mut Vec<Op>,
-) -> String {
+fn gqa(model: &Model, name: &str, gqa: &Gqa, ropes: &[(String, Rope)], h: Buf, residual: Residual, ops: &mut Vec<Op>) -> String {
     let (q, k, v) = (tokens("q", gqa.q_dim()), tokens("k", gqa.kv_dim()), tokens("v", gqa.kv_dim()));
     let (attn, gate) = (tokens("attn", gqa.q_dim()), tokens("attn_gate", gqa.q_dim()));
     let head_dim = gqa.head_dim;
@@ -76,8 +68,7 @@ fn gqa(
         ops.push(op(OpKind::SigmoidMul { dim: attn.width }, &[gate], &[attn]));
     }
     residual.output(Role::OProj, gqa.output_bias.then_some(Role::OBias), attn, ops);
-    let mut what =
-        format!("gqa, {} query heads over {} key-value heads, head_dim {head_dim}", gqa.heads, gqa.kv_heads);
+    let mut what = format!("gqa, {} query heads over {} key-value heads, head_dim {head_dim}", gqa.heads, gqa.kv_heads);
     if gqa.qk_norm {
         what.push_str(", normalised q and k");
     }
@@ -161,11 +152,9 @@ fn mla(
 fn mamba2(model: &Model, name: &str, mamba: &Mamba2, h: Buf, residual: Residual, ops: &mut Vec<Op>) -> String {
     let (z, xbc, dt) = (tokens("z", mamba.inner()), tokens("xbc", mamba.conv_dim()), tokens("dt", mamba.heads));
     let y = tokens("y", mamba.inner());
-    for (weight, bias, to) in [
-        (Role::InProjZ, Role::InBiasZ, z),
-        (Role::InProjXbc, Role::InBiasXbc, xbc),
-        (Role::InProjDt, Role::InBiasDt, dt),
-    ] {
+    for (weight, bias, to) in
+        [(Role::InProjZ, Role::InBiasZ, z), (Role::InProjXbc, Role::InBiasXbc, xbc), (Role::InProjDt, Role::InBiasDt, dt)]
+    {
         project(weight, mamba.bias.then_some(bias), h, to, ops);
     }
     ops.push(op(OpKind::CausalConv { dim: xbc.width, kernel: mamba.conv_kernel, bias: mamba.conv_bias }, &[], &[xbc]));

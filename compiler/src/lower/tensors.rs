@@ -142,9 +142,7 @@ impl List<'_> {
         };
         if gqa.output_gate {
             // Each head has its query's rows and then its gate's.
-            let half = |first| {
-                Rows::Parts(vec![Segment { groups: gqa.heads, group_rows: 2 * head_dim, first, rows: head_dim }])
-            };
+            let half = |first| Rows::Parts(vec![Segment { groups: gqa.heads, group_rows: 2 * head_dim, first, rows: head_dim }]);
             self.project_rows(Role::QProj, bias(Role::QBias), q, hidden, half(0));
             self.project_rows(Role::QGate, bias(Role::QGateBias), q, hidden, half(head_dim));
         } else {
@@ -210,9 +208,9 @@ impl List<'_> {
         let (qkvz, ba) = (2 * key_dim + 2 * shared * value_dim, 2 * shared);
         let fused = self.naming.fused_delta_net;
         let part = |group_rows, parts: &[(usize, usize)]| match fused {
-            true => Rows::Parts(
-                parts.iter().map(|&(first, rows)| Segment { groups: key_heads, group_rows, first, rows }).collect(),
-            ),
+            true => {
+                Rows::Parts(parts.iter().map(|&(first, rows)| Segment { groups: key_heads, group_rows, first, rows }).collect())
+            }
             false => Rows::Stored,
         };
         let values = shared * value_dim;

@@ -41,9 +41,7 @@ const STORAGE_FORMATS: Vocabulary<StorageFormat> = Vocabulary {
         }
         names
     },
-    not_yet: &[
-        "f64", "fp8_e5m2", "q8_1", "q2_k", "q3_k", "q8_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0",
-    ],
+    not_yet: &["f64", "fp8_e5m2", "q8_1", "q2_k", "q3_k", "q8_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0"],
     not_yet_id: Id::WeightFormatUnsupported,
 };
 
@@ -227,7 +225,9 @@ fn named<'r, T>(table: Option<Table<'r>>, read: impl Fn(Table<'r>) -> Option<T>)
 
 fn weights(mut table: Table<'_>) -> Option<WeightsTable> {
     let accept = table.required("accept").and_then(|v| v.list(|f| f.choice(&STORAGE_FORMATS)));
-    let names = table.optional("names").and_then(|v| v.text_that("the prefix of a layer's tensors, such as model.layers.{layer}", is_prefix));
+    let names = table
+        .optional("names")
+        .and_then(|v| v.text_that("the prefix of a layer's tensors, such as model.layers.{layer}", is_prefix));
     let experts = table.optional("experts").and_then(|v| v.choice(&EXPERT_LAYOUTS));
     let ignore = table.optional_table("ignore").map_or(Some(Vec::new()), reasons);
     table.finish();

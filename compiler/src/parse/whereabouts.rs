@@ -13,7 +13,9 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "tie_word_embeddings" => "config.json: tie_word_embeddings; GGUF: true when there is no tensor output.weight",
         "rms_norm_unit_offset" => "the model's code: true where a norm multiplies by 1 + weight (Gemma), else false",
         "embedding_scale" => "the model's code: \"1\", or \"sqrt(hidden_size)\" where the embedding is scaled (Gemma)",
-        "residual_scale" | "logit_scale" => "the model's code, where it scales what blocks add, or the hidden state before the head",
+        "residual_scale" | "logit_scale" => {
+            "the model's code, where it scales what blocks add, or the hidden state before the head"
+        }
         "sliding_window" => {
             "config.json: sliding_window and layer_types; GGUF: llama.attention.sliding_window; \"none\" where every token is seen"
         }
@@ -63,11 +65,16 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "truncate" => "config.json: rope_scaling.truncate (without it, true)",
         "q_lora_rank" => "config.json: q_lora_rank; \"none\" where it is null: then one q_proj makes the queries",
         "kv_lora_rank" | "qk_nope_head_dim" | "qk_rope_head_dim" | "v_head_dim" => "config.json, under the same name",
-        "latent_rms_norm_eps" => "the model's code: the eps of q_a_layernorm and kv_a_layernorm, usually 1e-6 whatever rms_norm_eps is",
+        "latent_rms_norm_eps" => {
+            "the model's code: the eps of q_a_layernorm and kv_a_layernorm, usually 1e-6 whatever rms_norm_eps is"
+        }
         "mamba_num_heads" | "mamba_head_dim" | "ssm_state_size" | "n_groups" | "conv_kernel" | "chunk_size" | "use_conv_bias"
         | "time_step_min" => "config.json, under the same name",
         "use_bias" => "config.json: use_bias: the biases of in_proj and out_proj",
-        "linear_num_key_heads" | "linear_key_head_dim" | "linear_num_value_heads" | "linear_value_head_dim"
+        "linear_num_key_heads"
+        | "linear_key_head_dim"
+        | "linear_num_value_heads"
+        | "linear_value_head_dim"
         | "linear_conv_kernel_dim" => "config.json, under the same name",
         "n_routed_experts" => "config.json: n_routed_experts, num_experts or num_local_experts",
         "num_experts_per_tok" => "config.json: num_experts_per_tok",

@@ -203,17 +203,12 @@ impl Op {
                     ("kv_dtype", dtypes(d)),
                 ],
             ),
-            OpKind::CausalConv { dim, kernel, bias } => (
-                if *bias { "causal_conv_bias" } else { "causal_conv" },
-                vec![("dim", int(*dim)), ("conv_kernel", int(*kernel))],
-            ),
+            OpKind::CausalConv { dim, kernel, bias } => {
+                (if *bias { "causal_conv_bias" } else { "causal_conv" }, vec![("dim", int(*dim)), ("conv_kernel", int(*kernel))])
+            }
             OpKind::Mamba2 { phase, heads, head_dim, state, groups, chunk, .. } => {
-                let mut params = vec![
-                    ("heads", int(*heads)),
-                    ("head_dim", int(*head_dim)),
-                    ("state", int(*state)),
-                    ("groups", int(*groups)),
-                ];
+                let mut params =
+                    vec![("heads", int(*heads)), ("head_dim", int(*head_dim)), ("state", int(*state)), ("groups", int(*groups))];
                 let op = match phase {
                     Phase::Prefill => {
                         params.push(("chunk", int(*chunk)));

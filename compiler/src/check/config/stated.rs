@@ -112,14 +112,13 @@ fn of_rope<'s>(rope: &'s RopeSpec, key: &str) -> Option<&'s Span> {
 
 fn of_ffn<'s>(ffn: &'s FfnSpec, key: &str) -> Option<&'s Span> {
     match ffn {
-        FfnSpec::GatedMlp { intermediate_size, hidden_act, mlp_bias } | FfnSpec::Mlp { intermediate_size, hidden_act, mlp_bias } => {
-            Some(match key {
-                "intermediate_size" => &intermediate_size.key,
-                "hidden_act" => &hidden_act.key,
-                "mlp_bias" => &mlp_bias.key,
-                _ => return None,
-            })
-        }
+        FfnSpec::GatedMlp { intermediate_size, hidden_act, mlp_bias }
+        | FfnSpec::Mlp { intermediate_size, hidden_act, mlp_bias } => Some(match key {
+            "intermediate_size" => &intermediate_size.key,
+            "hidden_act" => &hidden_act.key,
+            "mlp_bias" => &mlp_bias.key,
+            _ => return None,
+        }),
         FfnSpec::Moe(moe) => of_moe(moe, key),
     }
 }

@@ -52,9 +52,13 @@ impl Conventions<'_> {
                     .help("write \"none\", and delete `shared_expert_gate`"),
             ),
             (Shared::Gated, None, _) => Some(
-                self.mismatch(format!("every `{}` checkpoint has a shared expert", self.model_type()), &width.span, "here is none")
-                    .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
-                    .help("write the width that config.json states"),
+                self.mismatch(
+                    format!("every `{}` checkpoint has a shared expert", self.model_type()),
+                    &width.span,
+                    "here is none",
+                )
+                .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
+                .help("write the width that config.json states"),
             ),
             (Shared::Plain | Shared::Gated, Some(_), Some(gate)) => {
                 self.fixed("shared_expert_gate", gate, experts.shared == Shared::Gated)
@@ -73,9 +77,13 @@ impl Conventions<'_> {
                     .help("write \"none\", and delete `swiglu_alpha`"),
             ),
             (None, true) => Some(
-                self.mismatch(format!("every `{}` checkpoint clamps its swiglu", self.model_type()), &limit.span, "here it is not")
-                    .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
-                    .help("gpt-oss has swiglu_limit = 7.0 and swiglu_alpha = 1.702"),
+                self.mismatch(
+                    format!("every `{}` checkpoint clamps its swiglu", self.model_type()),
+                    &limit.span,
+                    "here it is not",
+                )
+                .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
+                .help("gpt-oss has swiglu_limit = 7.0 and swiglu_alpha = 1.702"),
             ),
             _ => None,
         }
@@ -93,7 +101,8 @@ impl Conventions<'_> {
         };
         match (layout, moe.gated.value, moe.expert_bias.value) {
             (ExpertLayout::Transposed, false, _) => Some(
-                refuse("transposed experts have a gate", "stores gate and up alternating").context(&moe.gated.span, "these have none"),
+                refuse("transposed experts have a gate", "stores gate and up alternating")
+                    .context(&moe.gated.span, "these have none"),
             ),
             (ExpertLayout::Transposed, true, false) => Some(
                 refuse("transposed experts have biases", "stores biases too").context(&moe.expert_bias.span, "these have none"),

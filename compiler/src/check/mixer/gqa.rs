@@ -134,10 +134,5 @@ fn scale(spec: &ModelSpec, gqa: &GqaSpec, diags: &mut Diagnostics) -> Option<Sca
         diags.push(refuse(message, format!("this is {dims}"), argument.range.clone()));
         return None;
     }
-    Some(Scale {
-        formula: expr.value.to_string(),
-        dims: dims as usize,
-        mscale: None,
-        value: (1.0 / (dims as f64).sqrt()) as f32,
-    })
+    Some(Scale { formula: expr.value.to_string(), dims: dims as usize, mscale: None, value: (1.0 / (dims as f64).sqrt()) as f32 })
 }

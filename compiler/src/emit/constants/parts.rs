@@ -5,8 +5,8 @@ use quote::quote;
 
 use crate::emit::text::{blank, constant, f32_literal, f64_literal, ident, int};
 use crate::lower;
-use crate::model::{Ffn, GatedDeltaNet, GroupScore, Mamba2, Mixer, Mla, Model, Moe, Rope, RopeScaling, Scale, ScoringFunc};
 use crate::model::Gqa;
+use crate::model::{Ffn, GatedDeltaNet, GroupScore, Mamba2, Mixer, Mla, Model, Moe, Rope, RopeScaling, Scale, ScoringFunc};
 
 /// A constant of a part: its key, its value and what it is.
 struct Item(&'static str, TokenStream, TokenStream, &'static str);
@@ -173,13 +173,7 @@ fn scaling(scaling: &RopeScaling) -> TokenStream {
             }
         }
         RopeScaling::Yarn {
-            factor,
-            original_max_position_embeddings,
-            beta_fast,
-            beta_slow,
-            truncate,
-            attention_factor,
-            ..
+            factor, original_max_position_embeddings, beta_fast, beta_slow, truncate, attention_factor, ..
         } => {
             let (factor, fast, slow) = (float(factor), float(beta_fast), float(beta_slow));
             let (original, attention) = (int(*original_max_position_embeddings), float(attention_factor));
@@ -259,30 +253,42 @@ pub fn asserts(model: &Model) -> TokenStream {
         match mixer {
             Mixer::Gqa(gqa) => {
                 let (heads, kv_heads, head_dim) = (of("num_attention_heads"), of("num_key_value_heads"), of("head_dim"));
-                out.extend(quote!(const _: () = assert!(#heads.is_multiple_of(#kv_heads));));
+                out.extend(quote!(
+                    const _: () = assert!(#heads.is_multiple_of(#kv_heads));
+                ));
                 if let Some(rope) = &gqa.rope {
                     let rotary = int(rope.rotary_dim);
-                    out.extend(quote!(const _: () = assert!(#rotary <= #head_dim);));
+                    out.extend(quote!(
+                        const _: () = assert!(#rotary <= #head_dim);
+                    ));
                 }
             }
             Mixer::Mla(mla) => {
                 let (rope, rotary) = (of("qk_rope_head_dim"), int(mla.rope.rotary_dim));
-                out.extend(quote!(const _: () = assert!(#rotary == #rope);));
+                out.extend(quote!(
+                    const _: () = assert!(#rotary == #rope);
+                ));
             }
             Mixer::Mamba2(_) => {
                 let (heads, groups) = (of("mamba_num_heads"), of("n_groups"));
-                out.extend(quote!(const _: () = assert!(#heads.is_multiple_of(#groups));));
+                out.extend(quote!(
+                    const _: () = assert!(#heads.is_multiple_of(#groups));
+                ));
             }
             Mixer::GatedDeltaNet(_) => {
                 let (values, keys) = (of("linear_num_value_heads"), of("linear_num_key_heads"));
-                out.extend(quote!(const _: () = assert!(#values.is_multiple_of(#keys));));
+                out.extend(quote!(
+                    const _: () = assert!(#values.is_multiple_of(#keys));
+                ));
             }
         }
     }
     for (name, _) in lower::moes(model) {
         let of = |key: &str| constant(&lower::ffn_constant(model, name, key));
         let (experts, top_k) = (of("n_routed_experts"), of("num_experts_per_tok"));
-        out.extend(quote!(const _: () = assert!(#top_k <= #experts);));
+        out.extend(quote!(
+            const _: () = assert!(#top_k <= #experts);
+        ));
     }
     out
 }

@@ -276,10 +276,7 @@ impl Statement<'_> {
             }
             OpKind::SigmoidGateAdd { dim } => {
                 let (gate, from, to) = (self.read(0), self.read(1), self.write(0));
-                (
-                    quote!(#function(&mut s.#to, &s.#gate, &s.#from);),
-                    format!("{to} += sigmoid({gate}) * [tokens, {dim}]"),
-                )
+                (quote!(#function(&mut s.#to, &s.#gate, &s.#from);), format!("{to} += sigmoid({gate}) * [tokens, {dim}]"))
             }
             other => unreachable!("{other:?} is no part of a mixture of experts"),
         }

@@ -138,11 +138,8 @@ pub fn cache_type(mixer: &Mixer, dtype: &proc_macro2::Ident) -> TokenStream {
 /// The caches and states of every layer.
 pub fn caches(program: &Program<'_>) -> TokenStream {
     let space = blank();
-    let held: Vec<(&Group, &Mixer)> = program
-        .groups
-        .iter()
-        .filter_map(|g| program.model.kinds[g.kind].mixer.as_ref().map(|(_, mixer)| (g, mixer)))
-        .collect();
+    let held: Vec<(&Group, &Mixer)> =
+        program.groups.iter().filter_map(|g| program.model.kinds[g.kind].mixer.as_ref().map(|(_, mixer)| (g, mixer))).collect();
     let fields = held.iter().map(|(group, mixer)| {
         let (name, count) = (ident(&group.field), int(group.layers.len()));
         let dtype = match group.cache {
@@ -203,11 +200,8 @@ pub fn caches(program: &Program<'_>) -> TokenStream {
         }
     });
     let generic = generic_cache(program);
-    let (unused_field, unused_init) = if generic {
-        (quote!(), quote!())
-    } else {
-        (quote!(_dtype: PhantomData<D>,), quote!(_dtype: PhantomData,))
-    };
+    let (unused_field, unused_init) =
+        if generic { (quote!(), quote!()) } else { (quote!(_dtype: PhantomData<D>,), quote!(_dtype: PhantomData,)) };
     let doc = if recurrent { " The KV cache or the recurrent state of every layer." } else { " The KV cache of every layer." };
     let snapshots = recurrent.then(|| quote!(, snapshots: usize));
     quote! {

@@ -61,13 +61,18 @@ fn mixer_lines(mixer: &Mixer) -> Vec<String> {
         Mixer::Mla(mla) => {
             lines.push(scale(&mla.scale));
             lines.push(self::rope(&mla.rope, mla.qk_head_dim()));
-            lines.extend(mla.query_scale.map(|q| {
-                format!("queries x 1 + {} ln(1 + floor(position / {}))", q.beta, q.original_max_position_embeddings)
-            }));
+            lines.extend(
+                mla.query_scale.map(|q| {
+                    format!("queries x 1 + {} ln(1 + floor(position / {}))", q.beta, q.original_max_position_embeddings)
+                }),
+            );
             lines.push(format!("caches {} + {} elements per token", mla.kv_lora_rank, mla.rope_dim));
         }
         Mixer::Mamba2(m) => {
-            lines.push(format!("state {} x {} x {}, {} groups, time step at least {}", m.heads, m.head_dim, m.state, m.groups, m.time_step_min));
+            lines.push(format!(
+                "state {} x {} x {}, {} groups, time step at least {}",
+                m.heads, m.head_dim, m.state, m.groups, m.time_step_min
+            ));
         }
         Mixer::GatedDeltaNet(d) => {
             let GatedDeltaNet { key_heads, key_dim, value_heads, value_dim, .. } = d;

@@ -12,9 +12,8 @@ const SLOTS: u64 = 8;
 pub(super) fn weight_bytes(program: &Program<'_>, format: tenon_formats::StorageFormat) -> u64 {
     use TensorShape as S;
     // Vectors, and rows that a block format cannot hold, are stored as f32.
-    let matrix = |out: usize, input: usize| {
-        format.row_bytes(input).map_or(4 * out as u64 * input as u64, |row| row as u64 * out as u64)
-    };
+    let matrix =
+        |out: usize, input: usize| format.row_bytes(input).map_or(4 * out as u64 * input as u64, |row| row as u64 * out as u64);
     let experts = |e: ExpertDims, inward: u64, all: u64| {
         let matrices = inward * matrix(e.inner, e.hidden) + matrix(e.hidden, e.inner);
         let vectors = all - e.experts as u64 * (inward + 1) * e.hidden as u64 * e.inner as u64;
@@ -72,7 +71,13 @@ fn state(program: &Program<'_>, facts: &Deployment, text: &mut String) {
         return;
     }
     let slot = facts.state_bytes_per_slot;
-    line(text, format!("  state pool        {:>10}  per sequence, f32, the convolution's last inputs and the recurrence:", thousands(slot)));
+    line(
+        text,
+        format!(
+            "  state pool        {:>10}  per sequence, f32, the convolution's last inputs and the recurrence:",
+            thousands(slot)
+        ),
+    );
     for (group, conv, state) in formulas {
         let layers = group.layers.len();
         let total = thousands(4 * (conv + state) * layers as u64);

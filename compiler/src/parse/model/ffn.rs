@@ -43,11 +43,8 @@ const SCORING_FUNCS: Vocabulary<ScoringFunc> = Vocabulary {
     not_yet_id: Id::UnknownValue,
 };
 
-const GROUP_SCORES: Vocabulary<GroupScore> = Vocabulary {
-    names: &[("top2", GroupScore::Top2), ("max", GroupScore::Max)],
-    not_yet: &[],
-    not_yet_id: Id::UnknownValue,
-};
+const GROUP_SCORES: Vocabulary<GroupScore> =
+    Vocabulary { names: &[("top2", GroupScore::Top2), ("max", GroupScore::Max)], not_yet: &[], not_yet_id: Id::UnknownValue };
 
 /// Reads one `[ffn.<name>]`.
 pub(super) fn read(mut table: Table<'_>) -> Option<FfnSpec> {

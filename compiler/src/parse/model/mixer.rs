@@ -53,9 +53,9 @@ fn gqa(mut table: Table<'_>) -> Option<GqaSpec> {
     let qk_norm = table.required("qk_norm").and_then(|v| v.boolean());
     let softmax_scale = table.required("softmax_scale").and_then(|v| v.expression());
     let query_pre_attn_scalar = table.optional("query_pre_attn_scalar").and_then(|v| v.integer(SIZE));
-    let sliding_window = table.required("sliding_window").and_then(|v| {
-        v.or_none("a number of tokens, or \"none\" where a query sees all before it", |v| v.integer(SIZE))
-    });
+    let sliding_window = table
+        .required("sliding_window")
+        .and_then(|v| v.or_none("a number of tokens, or \"none\" where a query sees all before it", |v| v.integer(SIZE)));
     let attn_logit_softcapping = table.optional("attn_logit_softcapping").and_then(|v| v.float(POSITIVE, is_positive));
     let attention_sinks = table.optional("attention_sinks").and_then(|v| v.boolean());
     let attn_output_gate = table.optional("attn_output_gate").and_then(|v| v.boolean());

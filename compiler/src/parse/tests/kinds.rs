@@ -54,10 +54,14 @@ fn every_other_kind_is_read_in_full() {
     assert_eq!(model.residual_scale.as_ref().unwrap().to_string(), "scale_depth * rsqrt(num_hidden_layers)");
     assert_eq!(model.logit_scale.as_ref().unwrap().to_string(), "dim_model_base / hidden_size");
     let number = |n: &Option<crate::source::Spanned<f64>>| n.as_ref().map(|n| n.value);
-    assert_eq!([number(&model.scale_emb), number(&model.scale_depth), number(&model.dim_model_base)], [Some(12.0), Some(1.4), Some(256.0)]);
+    assert_eq!(
+        [number(&model.scale_emb), number(&model.scale_depth), number(&model.dim_model_base)],
+        [Some(12.0), Some(1.4), Some(256.0)]
+    );
     assert_eq!(number(&model.final_logit_softcapping), Some(30.0));
 
-    let [(_, MixerSpec::Mamba2(mamba2)), (_, MixerSpec::GatedDeltaNet(delta)), (_, MixerSpec::Gqa(gqa))] = &spec.mixers[..] else {
+    let [(_, MixerSpec::Mamba2(mamba2)), (_, MixerSpec::GatedDeltaNet(delta)), (_, MixerSpec::Gqa(gqa))] = &spec.mixers[..]
+    else {
         panic!("three mixers")
     };
     assert_eq!((*mamba2.mamba_num_heads, *mamba2.mamba_head_dim, *mamba2.ssm_state_size, *mamba2.n_groups), (8, 16, 16, 2));
@@ -75,9 +79,21 @@ fn every_other_kind_is_read_in_full() {
 #[test]
 fn keys_that_the_architecture_decides_on_may_be_left_out() {
     let optional = [
-        "mixer = ", "ffn = ", "names = ", "experts = ", "group_score = ", "shared_expert_gate = ", "scale_emb = ", "scale_depth = ",
-        "dim_model_base = ", "final_logit_softcapping = ", "residual_scale = ", "logit_scale = ", "attn_logit_softcapping = ",
-        "attention_sinks = ", "attn_output_gate = ",
+        "mixer = ",
+        "ffn = ",
+        "names = ",
+        "experts = ",
+        "group_score = ",
+        "shared_expert_gate = ",
+        "scale_emb = ",
+        "scale_depth = ",
+        "dim_model_base = ",
+        "final_logit_softcapping = ",
+        "residual_scale = ",
+        "logit_scale = ",
+        "attn_logit_softcapping = ",
+        "attention_sinks = ",
+        "attn_output_gate = ",
     ];
     for text in [LATENT, HYBRID] {
         for line in text.lines().filter(|line| line.contains(" = ")) {
@@ -145,7 +161,14 @@ fn the_prefix_of_a_layer_names_the_layer_last() {
     for good in ["layers.{layer}", "language_model.model.layers.{layer}"] {
         read(&with(LATENT, names, &format!("names = \"{good}\"")));
     }
-    for bad in ["model.layers", "model.layers.{layer}.", "{layer}.layers.{layer}", "model..layers.{layer}", "model.{layer}", "a b.layers.{layer}"] {
+    for bad in [
+        "model.layers",
+        "model.layers.{layer}.",
+        "{layer}.layers.{layer}",
+        "model..layers.{layer}",
+        "model.{layer}",
+        "a b.layers.{layer}",
+    ] {
         let found = messages(&with(LATENT, names, &format!("names = \"{bad}\"")));
         assert!(found[0].starts_with("error[value-out-of-range]: `names` must be"), "{bad}: {found:?}");
     }

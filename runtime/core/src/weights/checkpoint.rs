@@ -13,9 +13,23 @@ use tenon_formats::{CanonicalConfig, Gguf, StorageFormat, TensorEntry, safetenso
 use super::LoadError;
 use super::files::{has_extension, is_dir, map, names};
 
-const CONFIG: &str = "config.json";
-const SINGLE: &str = "model.safetensors";
-const INDEX: &str = "model.safetensors.index.json";
+/// The names of the files of a folder with safetensors.
+#[derive(Clone, Copy)]
+struct Names {
+    kind: CheckpointKind,
+    config: &'static str,
+    single: &'static str,
+    index: &'static str,
+}
+
+const HF: Names =
+    Names { kind: CheckpointKind::Hf, config: "config.json", single: "model.safetensors", index: "model.safetensors.index.json" };
+const MISTRAL: Names = Names {
+    kind: CheckpointKind::Mistral,
+    config: "params.json",
+    single: "consolidated.safetensors",
+    index: "consolidated.safetensors.index.json",
+};
 
 /// How a checkpoint names and stores its tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +38,8 @@ pub enum CheckpointKind {
     Hf,
     /// One GGUF file, or the parts of a split one.
     Gguf,
+    /// A directory with params.json and consolidated safetensors.
+    Mistral,
 }
 
 impl fmt::Display for CheckpointKind {
@@ -31,6 +47,7 @@ impl fmt::Display for CheckpointKind {
         f.write_str(match self {
             Self::Hf => "hf",
             Self::Gguf => "gguf",
+            Self::Mistral => "mistral",
         })
     }
 }
@@ -44,11 +61,13 @@ pub struct Checkpoint {
     /// Sorted by name.
     tensors: Vec<TensorEntry>,
     config: CanonicalConfig,
+    kind: CheckpointKind,
     gguf: Option<Gguf>,
 }
 
 impl Checkpoint {
-    /// Opens a directory (config.json with model.safetensors or an index and its shards; or exactly one GGUF, whole or in parts)
+    /// Opens a directory (config.json with model.safetensors or an index and its shards; params.json with consolidated.safetensors or
+    /// an index and its shards, where the former are not there; or exactly one GGUF, whole or in parts)
     /// or a .gguf file (of a split one, the first part), and reads headers and config. Weights are not touched yet.
     ///
     /// # Errors
@@ -72,11 +91,15 @@ impl Checkpoint {
         };
         let has = |name: &str| names.iter().any(|n| n == name);
         let shards = with("safetensors");
-        if has(INDEX) || !shards.is_empty() {
-            return match (has(CONFIG), has(INDEX), has(SINGLE)) {
+        let weights_of = |names: Names| has(names.index) || has(names.single);
+        if has(MISTRAL.config) && weights_of(MISTRAL) && !weights_of(HF) {
+            return if has(MISTRAL.index) { Self::open_sharded(dir, MISTRAL) } else { Self::open_single(dir, MISTRAL) };
+        }
+        if has(HF.index) || !shards.is_empty() {
+            return match (has(HF.config), has(HF.index), has(HF.single)) {
                 (false, ..) => Err(LoadError::MissingConfig { dir: dir.to_owned() }),
-                (true, true, _) => Self::open_sharded(dir),
-                (true, false, true) => Self::open_single(dir),
+                (true, true, _) => Self::open_sharded(dir, HF),
+                (true, false, true) => Self::open_single(dir, HF),
                 (true, false, false) => Err(LoadError::NoIndex { dir: dir.to_owned(), names: shards }),
             };
         }
@@ -102,18 +125,25 @@ impl Checkpoint {
         };
         let config = CanonicalConfig::from_gguf(&gguf)
             .map_err(|problem| LoadError::Config { path: path.to_owned(), problem: Box::new(problem) })?;
-        Ok(Self { path: path.to_owned(), files, tensors: gguf.tensors.clone(), config, gguf: Some(gguf) })
+        Ok(Self {
+            path: path.to_owned(),
+            files,
+            tensors: gguf.tensors.clone(),
+            config,
+            kind: CheckpointKind::Gguf,
+            gguf: Some(gguf),
+        })
     }
 
-    fn open_single(dir: &Path) -> Result<Self, LoadError> {
-        let config = read_config(dir)?;
-        let (file, tensors) = map_safetensors(&dir.join(SINGLE), 0)?;
-        Ok(Self { path: dir.to_owned(), files: vec![file], tensors, config, gguf: None })
+    fn open_single(dir: &Path, names: Names) -> Result<Self, LoadError> {
+        let config = read_config(dir, names)?;
+        let (file, tensors) = map_safetensors(&dir.join(names.single), 0)?;
+        Ok(Self { path: dir.to_owned(), files: vec![file], tensors, config, kind: names.kind, gguf: None })
     }
 
-    fn open_sharded(dir: &Path) -> Result<Self, LoadError> {
-        let config = read_config(dir)?;
-        let path = dir.join(INDEX);
+    fn open_sharded(dir: &Path, names: Names) -> Result<Self, LoadError> {
+        let config = read_config(dir, names)?;
+        let path = dir.join(names.index);
         let index =
             index::read(&map(&path)?).map_err(|problem| LoadError::Index { path: path.clone(), problem: Box::new(problem) })?;
         let mut files = Vec::new();
@@ -131,7 +161,7 @@ impl Checkpoint {
         }
         tensors.sort_by(|a, b| a.name.cmp(&b.name));
         check_index(&path, &index, &tensors)?;
-        Ok(Self { path: dir.to_owned(), files, tensors, config, gguf: None })
+        Ok(Self { path: dir.to_owned(), files, tensors, config, kind: names.kind, gguf: None })
     }
 
     /// What was opened: the directory, or the GGUF file, of a split one the first (also when only its directory was given).
@@ -142,17 +172,17 @@ impl Checkpoint {
     /// The directory, where a tokenizer may stand beside the weights.
     pub fn dir(&self) -> &Path {
         match self.kind() {
-            CheckpointKind::Hf => &self.path,
+            CheckpointKind::Hf | CheckpointKind::Mistral => &self.path,
             CheckpointKind::Gguf => self.path.parent().unwrap_or(Path::new("")),
         }
     }
 
-    /// Which of the two kinds this is.
+    /// Which kind this is.
     pub fn kind(&self) -> CheckpointKind {
-        if self.gguf.is_some() { CheckpointKind::Gguf } else { CheckpointKind::Hf }
+        self.kind
     }
 
-    /// Refuses a checkpoint of the other kind. Generated code asks first: names and configs of the two have little in common, and
+    /// Refuses a checkpoint of another kind. Generated code asks first: names and configs of the two have little in common, and
     /// the comparison would list all of them.
     ///
     /// # Errors
@@ -289,10 +319,14 @@ fn check_index(path: &Path, index: &Index, tensors: &[TensorEntry]) -> Result<()
     Ok(())
 }
 
-fn read_config(dir: &Path) -> Result<CanonicalConfig, LoadError> {
-    let path = dir.join(CONFIG);
+fn read_config(dir: &Path, names: Names) -> Result<CanonicalConfig, LoadError> {
+    let path = dir.join(names.config);
     let text = map(&path)?;
-    CanonicalConfig::from_hf_text(&text).map_err(|problem| LoadError::Config { path, problem: Box::new(problem) })
+    let config = match names.kind {
+        CheckpointKind::Mistral => CanonicalConfig::from_mistral(&text),
+        CheckpointKind::Hf | CheckpointKind::Gguf => CanonicalConfig::from_hf_text(&text),
+    };
+    config.map_err(|problem| LoadError::Config { path, problem: Box::new(problem) })
 }
 
 fn map_gguf(path: &Path) -> Result<(Mmap, Gguf), LoadError> {

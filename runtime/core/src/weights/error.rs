@@ -174,7 +174,7 @@ pub enum LoadError {
     #[error(
         "the spec is for {} checkpoint and {} is {found}: load the {spec} one, or write a spec of this one: \
          tenon new NAME --from {}",
-        if *spec == CheckpointKind::Hf { "an hf" } else { "a gguf" }, path.display(), path.display()
+        match spec { CheckpointKind::Hf => "an hf", CheckpointKind::Gguf => "a gguf", CheckpointKind::Mistral => "a mistral" }, path.display(), path.display()
     )]
     Kind {
         /// The checkpoint.

@@ -144,7 +144,7 @@ fn with_tensors(plan: &Plan, change: impl FnOnce(&mut Vec<Tensor>)) -> Vec<Strin
     let mut tensors = tensors(plan);
     change(&mut tensors);
     let dir = match plan.kind {
-        CheckpointKind::Hf => hf_dir(&config(), &tensors),
+        CheckpointKind::Hf | CheckpointKind::Mistral => hf_dir(&config(), &tensors),
         CheckpointKind::Gguf => gguf_dir(&metadata(), &tensors),
     };
     differences(dir.path(), plan)

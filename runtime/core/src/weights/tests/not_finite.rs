@@ -7,14 +7,14 @@ fn load(plan: &Plan, tensor: usize, changed: Tensor) -> String {
     let mut tensors = tensors(plan);
     tensors[tensor] = changed;
     let dir = match plan.kind {
-        CheckpointKind::Hf => hf_dir(&config(), &tensors),
+        CheckpointKind::Hf | CheckpointKind::Mistral => hf_dir(&config(), &tensors),
         CheckpointKind::Gguf => gguf_dir(&metadata(), &tensors),
     };
     let checkpoint = Arc::new(Checkpoint::open(dir.path()).unwrap());
     let cpu = Cpu::new(2, Isa::Portable).unwrap();
     let from = Loader::new(&checkpoint, &cpu, plan.tensors, &plan.config).unwrap();
     let loaded = match plan.kind {
-        CheckpointKind::Hf => (from.embedding(&HF_EMBED).map(drop))
+        CheckpointKind::Hf | CheckpointKind::Mistral => (from.embedding(&HF_EMBED).map(drop))
             .and_then(|()| from.norm(&HF_NORM, 0).map(drop))
             .and_then(|()| from.layers(&LAYERS, |from, layer| from.linear(&HF_Q, layer)).map(drop)),
         CheckpointKind::Gguf => from.layers(&LAYERS, |from, layer| from.linear(&GGUF_Q, layer)).map(drop),
