@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use tenon_formats::{CanonicalConfig, Gguf, TensorEntry, index, json, safetensors};
+
 use crate::emit::File;
+use crate::new::description::Format;
+use crate::new::{Checkpoint, Tensor};
 use crate::source::SourceMap;
 
 /// The files that the compiler reads, by folder: `MODEL.toml`, `KERNEL.toml` and chat templates of each model, and
@@ -194,6 +199,146 @@ pub fn write(files: &[File], into: &Path, differences: &[Difference]) -> io::Res
         }
     }
     Ok(())
+}
+
+/// Reads what says what a checkpoint is: its config, and the names of its tensors where they are to be seen.
+///
+/// # Errors
+/// No checkpoint, or one that cannot be read; the text names the file.
+pub fn checkpoint(from: &Path) -> Result<Checkpoint, String> {
+    if from.is_file() {
+        return match from.extension().is_some_and(|e| e.eq_ignore_ascii_case("gguf")) {
+            true => gguf(from),
+            false => Err(format!("{}: neither a folder nor a .gguf file", from.display())),
+        };
+    }
+    let in_it = files(from).map_err(|e| e.to_string())?;
+    let called = |name: &str| in_it.iter().find(|path| path.file_name().is_some_and(|n| n == name));
+    let (format, path) = match (called("config.json"), called("params.json")) {
+        (Some(path), _) => (Format::Hf, path),
+        (None, Some(path)) => (Format::Mistral, path),
+        (None, None) => {
+            let ggufs: Vec<&PathBuf> = in_it.iter().filter(|p| p.extension().is_some_and(|e| e == "gguf")).collect();
+            return match ggufs.as_slice() {
+                [one] => gguf(one),
+                [] => Err(format!("{}: no config.json, params.json or .gguf file", from.display())),
+                _ => Err(format!("{}: several .gguf files; name one of them", from.display())),
+            };
+        }
+    };
+    let text = fs::read(path).map_err(|e| named(e, path).to_string())?;
+    let config = match format {
+        Format::Mistral => CanonicalConfig::from_mistral(&text),
+        _ => CanonicalConfig::from_hf_text(&text),
+    };
+    let value = |name: &str| match called(name) {
+        None => Ok(None),
+        Some(path) => {
+            let text = fs::read(path).map_err(|e| named(e, path).to_string())?;
+            json::parse(&text).map(Some).map_err(|e| format!("{}: {e}", path.display()))
+        }
+    };
+    let tokenizer = value("tokenizer_config.json")?;
+    let has_chat_template =
+        called("chat_template.jinja").is_some() || tokenizer.is_some_and(|config| config.get("chat_template").is_some());
+    Ok(Checkpoint {
+        format,
+        config: config.map_err(|e| format!("{}: {e}", path.display()))?,
+        tensors: tensors(&in_it)?,
+        has_chat_template,
+        generation: value("generation_config.json")?,
+    })
+}
+
+/// The tensors of safetensors files, or of an index where those are elsewhere.
+fn tensors(in_it: &[PathBuf]) -> Result<Option<Vec<Tensor>>, String> {
+    let ends = |path: &PathBuf, end: &str| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(end));
+    let mut found: BTreeMap<String, Tensor> = BTreeMap::new();
+    let mut shards: Option<Vec<String>> = None;
+    if let Some(path) = in_it.iter().find(|path| ends(path, ".safetensors.index.json")) {
+        let text = fs::read(path).map_err(|e| named(e, path).to_string())?;
+        let index = index::read(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+        let tensor = |name: String| (name.clone(), Tensor { name, format: None, shape: None });
+        found.extend(index.tensors.into_keys().map(tensor));
+        shards = Some(index.shards);
+    }
+    for path in in_it.iter().filter(|path| ends(path, ".safetensors")) {
+        // With an index, only the files that it names are part of the checkpoint; without one, those that are called so.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_part = match &shards {
+            Some(shards) => shards.iter().any(|shard| *shard == name),
+            None => name.starts_with("model") || name.starts_with("consolidated"),
+        };
+        if is_part {
+            for entry in safetensors_header(path)? {
+                found.insert(entry.name.clone(), tensor(entry));
+            }
+        }
+    }
+    Ok((!found.is_empty()).then(|| found.into_values().collect()))
+}
+
+fn tensor(entry: TensorEntry) -> Tensor {
+    Tensor { format: Some(entry.format.as_str().to_owned()), shape: Some(entry.shape), name: entry.name }
+}
+
+/// The header of a file whose data may be larger than memory.
+fn safetensors_header(path: &Path) -> Result<Vec<TensorEntry>, String> {
+    let inner = || -> Result<_, Box<dyn std::error::Error>> {
+        let mut file = fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut prefix = [0; 8];
+        file.read_exact(&mut prefix)?;
+        let mut bytes = prefix.to_vec();
+        let header = safetensors::header_bytes(prefix)?;
+        file.take(header.saturating_sub(8)).read_to_end(&mut bytes)?;
+        Ok(safetensors::read_header(&bytes, length, 0)?)
+    };
+    inner().map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// As long as a header of a GGUF may be: vocabularies make them tens of megabytes.
+const LONGEST_GGUF_HEADER: u64 = 1 << 30;
+
+fn gguf(path: &Path) -> Result<Checkpoint, String> {
+    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let length = fs::metadata(path).map_err(|e| named(&e))?.len();
+    let mut bytes = Vec::new();
+    let mut file = fs::File::open(path).map_err(|e| named(&e))?;
+    let header = loop {
+        let more = (bytes.len() as u64).max(1 << 20);
+        let added = file.by_ref().take(more).read_to_end(&mut bytes).map_err(|e| named(&e))?;
+        match Gguf::read_header(&bytes, length) {
+            Ok(header) => break header,
+            // Cut off, perhaps, where no more was read yet.
+            Err(_) if added > 0 && (bytes.len() as u64) < length.min(LONGEST_GGUF_HEADER) => {}
+            Err(e) => return Err(named(&e)),
+        }
+    };
+    if header.split().map_err(|e| named(&e))?.is_some() {
+        return Err(named(&"one part of a split model; join the parts first"));
+    }
+    let config = CanonicalConfig::from_gguf(&header).map_err(|e| named(&e))?;
+    let has_chat_template = header.metadata.contains_key("tokenizer.chat_template");
+    let tensors = Some(header.tensors.into_iter().map(tensor).collect());
+    Ok(Checkpoint { format: Format::Gguf, config, tensors, has_chat_template, generation: None })
+}
+
+/// Writes `model-specs/<name>/MODEL.toml` of a model that is not there yet; the path, relative to `root`.
+///
+/// # Errors
+/// A folder of that name, or one that cannot be written.
+pub fn create(root: &Path, name: &str, text: &str) -> Result<String, String> {
+    let folder = format!("model-specs/{name}");
+    let path = root.join(&folder);
+    fs::create_dir_all(root.join("model-specs")).map_err(|e| named(e, &root.join("model-specs")).to_string())?;
+    fs::create_dir(&path).map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => format!("{folder} is there already; remove it, or take another name"),
+        _ => named(e, &path).to_string(),
+    })?;
+    let file = path.join("MODEL.toml");
+    fs::write(&file, text).map_err(|e| named(e, &file).to_string())?;
+    Ok(format!("{folder}/MODEL.toml"))
 }
 
 #[cfg(test)]

@@ -102,6 +102,10 @@ impl CanonicalConfig {
     pub(super) fn finish_class(&mut self) {
         let model_type = self.model_type().to_owned();
         self.finish_yarn();
+        if self.text("hidden_act") == Some("swish") {
+            // Two names of one function.
+            self.set("hidden_act", "silu");
+        }
         // A table of rotary settings may repeat what stands beside it.
         let nested = |key: &&String| key.ends_with("rope_parameters.max_position_embeddings");
         if let Some(key) = self.keys.keys().find(nested).cloned()
