@@ -244,30 +244,31 @@ pub fn checkpoint(from: &Path) -> Result<Checkpoint, String> {
     Ok(Checkpoint {
         format,
         config: config.map_err(|e| format!("{}: {e}", path.display()))?,
-        tensors: tensors(&in_it)?,
+        tensors: tensors(&in_it, format)?,
         has_chat_template,
         generation: value("generation_config.json")?,
     })
 }
 
-/// The tensors of safetensors files, or of an index where those are elsewhere.
-fn tensors(in_it: &[PathBuf]) -> Result<Option<Vec<Tensor>>, String> {
-    let ends = |path: &PathBuf, end: &str| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(end));
+/// The tensors of safetensors files, or of an index where those are elsewhere. A folder may hold one checkpoint in both formats.
+fn tensors(in_it: &[PathBuf], format: Format) -> Result<Option<Vec<Tensor>>, String> {
+    let start = if format == Format::Mistral { "consolidated" } else { "model" };
+    let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut found: BTreeMap<String, Tensor> = BTreeMap::new();
     let mut shards: Option<Vec<String>> = None;
-    if let Some(path) = in_it.iter().find(|path| ends(path, ".safetensors.index.json")) {
+    if let Some(path) = in_it.iter().find(|path| name_of(path) == format!("{start}.safetensors.index.json")) {
         let text = fs::read(path).map_err(|e| named(e, path).to_string())?;
         let index = index::read(&text).map_err(|e| format!("{}: {e}", path.display()))?;
         let tensor = |name: String| (name.clone(), Tensor { name, format: None, shape: None });
         found.extend(index.tensors.into_keys().map(tensor));
         shards = Some(index.shards);
     }
-    for path in in_it.iter().filter(|path| ends(path, ".safetensors")) {
-        // With an index, only the files that it names are part of the checkpoint; without one, those that are called so.
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for path in in_it {
+        // With an index, only the files that it names are part of the checkpoint.
+        let name = name_of(path);
         let is_part = match &shards {
-            Some(shards) => shards.iter().any(|shard| *shard == name),
-            None => name.starts_with("model") || name.starts_with("consolidated"),
+            Some(shards) => shards.contains(&name),
+            None => name.starts_with(start) && name.ends_with(".safetensors"),
         };
         if is_part {
             for entry in safetensors_header(path)? {

@@ -148,7 +148,7 @@ fn sampling(generation: Option<&Value>) -> Sampling {
         let todo = "no generation_config.json says what the model was tuned for";
         return Sampling { temperature: Noted::todo(todo), top_p: Noted::todo(todo), top_k: Noted::todo(todo) };
     };
-    let number = |key: &str| generation.get(key).and_then(Value::as_f64).filter(|v| v.is_finite() && *v >= 0.0);
+    let number = |key: &str| generation.get(key).and_then(Value::as_f64).filter(|v| (0.0..=1e9).contains(v));
     let or = |key: &str, default: f64| match number(key) {
         Some(value) => Noted::sure(value),
         None => Noted { value: Some(default), note: Some("default of generation_config.json".to_owned()) },

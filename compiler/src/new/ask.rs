@@ -64,7 +64,7 @@ const SPECULATION_KEYS: [&str; 5] = [
     "mtp_hybrid_override_pattern",
 ];
 /// Keys that the reader of configs leaves only where they ask for what cannot be written down.
-const UNSUPPORTED: [(&str, &str); 16] = [
+const UNSUPPORTED: [(&str, &str); 15] = [
     ("topk_method", "this way of choosing experts is unknown"),
     ("moe_layer_freq", "experts in every so many layers are only known with 1"),
     ("first_k_dense_replace", "it must be a number of layers"),
@@ -79,7 +79,6 @@ const UNSUPPORTED: [(&str, &str); 16] = [
     ("qk_head_dim", "it must be qk_nope_head_dim + qk_rope_head_dim"),
     ("partial_rotary_factor", "the rotated part of a head is qk_rope_head_dim"),
     ("yarn.apply_scale", "readers of params.json disagree about what true means: only false is supported"),
-    ("chunk_size_feed_forward", "feed-forward layers in chunks are not supported"),
     ("attention_chunk_size", "attention in chunks is not supported"),
 ];
 
@@ -128,7 +127,9 @@ impl<'c> Ask<'c> {
 
     /// An integer.
     pub fn int(&self, key: &str) -> Noted<u64> {
-        self.ask(key, "an integer that is not negative", |config| config.int(key))
+        // TOML has none over 63 bits.
+        let fits = |value: &u64| i64::try_from(*value).is_ok();
+        self.ask(key, "an integer that is not negative", |config| config.int(key).filter(fits))
     }
 
     /// A number.

@@ -129,7 +129,6 @@ pub struct Block {
 
 /// `[mixer.<name>]`
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a draft has a handful of these")]
 pub enum Mixer {
     /// Grouped queries.
     Gqa(Gqa),
@@ -220,7 +219,6 @@ pub struct Rotation {
 /// How frequencies are stretched.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "fields are the keys of the TOML, documented in the reference")]
-#[expect(clippy::large_enum_variant, reason = "a draft has a handful of these")]
 pub enum Scaling {
     Default,
     Linear {

@@ -140,8 +140,8 @@ fn mlp_types(ask: &Ask<'_>, count: usize) -> Option<Vec<FfnKind>> {
         "sparse" => Some(FfnKind::Sparse),
         _ => None,
     };
-    let kinds = names.iter().map(kind).collect();
-    if kinds == None::<Vec<FfnKind>> {
+    let kinds: Option<Vec<FfnKind>> = names.iter().map(kind).collect();
+    if kinds.is_none() {
         ask.refuse("mlp_layer_types", "each must be dense or sparse");
     }
     kinds

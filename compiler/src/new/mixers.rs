@@ -114,6 +114,14 @@ fn rotary_dim(ask: &Ask<'_>) -> Noted<u64> {
 
 fn rotation(ask: &Ask<'_>, theta: &str, key: &str) -> Rope {
     const TYPES: [&str; 5] = ["none", "default", "linear", "llama3", "yarn"];
+    if ask.config.text(key) == Some("rope_freqs") {
+        ask.get(key);
+        ask.refuse(
+            "rope_freqs.weight",
+            "the file holds what stretching made of each frequency, and not the numbers that say how",
+        );
+        return None;
+    }
     let rope_type = ask.name(key, &TYPES).value;
     let scaling = match rope_type {
         Some("none") => return None,

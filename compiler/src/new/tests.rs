@@ -343,6 +343,55 @@ fn a_gguf_is_completed_from_the_table_of_its_architecture() {
     assert_eq!(unreadable[0].to_string(), "`blk.0.attn_q.weight`: it is stored as iq4_xs, which is not supported");
 }
 
+/// Whatever a config says, it is refused or becomes TOML.
+#[test]
+fn odd_configs_are_refused_or_become_toml() {
+    let odd = [
+        json!(null),
+        json!(0),
+        json!(-1),
+        json!(1e300),
+        json!(u64::MAX),
+        json!("TODO \"\\\n\u{7f}"),
+        json!([]),
+        json!([1]),
+        json!(["mlp"]),
+        json!({}),
+        json!({"a": 1}),
+        json!(true),
+    ];
+    let (mut drafted, mut refused) = (0, 0);
+    let mut roots = hub::all_hf();
+    // The parts of the wrapped ones stand alone too.
+    let inner: Vec<Value> = roots.iter().filter_map(|root| root.get("text_config").cloned()).collect();
+    roots.extend(inner);
+    for root in roots {
+        for key in root.as_object().unwrap().keys() {
+            for value in &odd {
+                let mut changed = root.clone();
+                changed[key] = value.clone();
+                let Ok(config) = CanonicalConfig::from_hf(&changed) else { continue };
+                let checkpoint = Checkpoint { config, ..from_config(&llama()) };
+                match draft("a-model", &checkpoint) {
+                    Ok(draft) => {
+                        draft.text.parse::<Table>().unwrap_or_else(|e| panic!("{key} = {value}: {e}\n{}", draft.text));
+                        assert_eq!(draft.todo.len(), draft.text.matches("= \"TODO\"").count(), "{}", draft.text);
+                        drafted += 1;
+                    }
+                    Err(refusals) => {
+                        assert!(
+                            refusals.iter().all(|r| !r.to_string().contains('\n') && r.to_string().len() < 400),
+                            "{refusals:?}"
+                        );
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(drafted > 500 && refused > 500, "{drafted} drafted, {refused} refused");
+}
+
 #[test]
 fn folders_files_and_names() {
     let error = |path: &str| crate::driver::checkpoint(&workspace().join(path)).unwrap_err();

@@ -163,6 +163,11 @@ fn qwen3() -> Value {
     )
 }
 
+/// All that are read from a config.json.
+pub fn all_hf() -> Vec<Value> {
+    vec![llama_3_1(), qwen3(), deepseek_v3(), qwen3_5_moe(), gpt_oss(), nemotron_3_super(), mistral_small_4()]
+}
+
 #[test]
 fn public_checkpoints_are_drafted_as_their_specs_were_written() {
     let all = [
