@@ -346,6 +346,80 @@ pub fn create(root: &Path, name: &str, text: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
+    /// A folder with these files, which goes with the value.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn of(name: &str, files: &[(&str, &[u8])]) -> Self {
+            let path = std::env::temp_dir().join(format!("tenon-driver-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            for (name, bytes) in files {
+                fs::write(path.join(name), bytes).unwrap();
+            }
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_folder_with_both_formats_is_read_as_one() {
+        let index = |tensor: &str| format!("{{\"weight_map\": {{\"{tensor}\": \"part.safetensors\"}}}}");
+        let (hf, native) = (index("model.norm.weight"), index("norm.weight"));
+        let files: [(&str, &[u8]); 6] = [
+            ("config.json", b"{\"model_type\": \"mistral\"}"),
+            ("params.json", b"{\"dim\": 8}"),
+            ("consolidated.safetensors.index.json", native.as_bytes()),
+            ("model.safetensors.index.json", hf.as_bytes()),
+            ("tokenizer_config.json", b"{\"chat_template\": \"x\"}"),
+            ("generation_config.json", b"{\"top_k\": 1}"),
+        ];
+        let folder = Folder::of("both", &files);
+        let read = checkpoint(&folder.0).unwrap();
+        assert_eq!((read.format, read.has_chat_template, read.generation.is_some()), (Format::Hf, true, true));
+        let names = |read: Checkpoint| read.tensors.unwrap().into_iter().map(|t| (t.name, t.format)).collect::<Vec<_>>();
+        assert_eq!(names(read), [("model.norm.weight".to_owned(), None)]);
+        fs::remove_file(folder.0.join("config.json")).unwrap();
+        let read = checkpoint(&folder.0).unwrap();
+        assert_eq!((read.format, read.config.int("hidden_size")), (Format::Mistral, Some(8)));
+        assert_eq!(names(read), [("norm.weight".to_owned(), None)]);
+        fs::write(folder.0.join("params.json"), "{").unwrap();
+        assert!(checkpoint(&folder.0).unwrap_err().contains("params.json: EOF"));
+        // A shard that is there says how its tensors are stored; one that is cut off is an error.
+        fs::write(folder.0.join("config.json"), "{\"model_type\": \"mistral\"}").unwrap();
+        fs::write(folder.0.join("part.safetensors"), b"\x08\0\0\0\0\0\0\0{}").unwrap();
+        assert!(checkpoint(&folder.0).unwrap_err().contains("part.safetensors: the header is 8 bytes long"));
+    }
+
+    #[test]
+    fn a_gguf_is_read_by_its_header() {
+        let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+        let mut bytes = [&b"GGUF"[..], &3u32.to_le_bytes(), &0u64.to_le_bytes(), &2u64.to_le_bytes()].concat();
+        for (key, value) in [("general.architecture", "llama"), ("tokenizer.chat_template", "x")] {
+            bytes.extend([text(key), 8u32.to_le_bytes().to_vec(), text(value)].concat());
+        }
+        let folder = Folder::of("gguf", &[("one.gguf", &bytes)]);
+        let read = checkpoint(&folder.0).unwrap();
+        assert_eq!((read.format, read.config.model_type(), read.has_chat_template), (Format::Gguf, "llama", true));
+        assert_eq!(checkpoint(&folder.0.join("one.gguf")).unwrap().config, read.config);
+        fs::write(folder.0.join("one.gguf"), &bytes[..40]).unwrap();
+        assert!(checkpoint(&folder.0).unwrap_err().contains("one.gguf: "));
+        fs::write(folder.0.join("two.gguf"), &bytes).unwrap();
+        assert!(checkpoint(&folder.0).unwrap_err().ends_with("several .gguf files; name one of them"));
+    }
+
+    #[test]
+    fn a_model_is_created_once() {
+        let folder = Folder::of("create", &[]);
+        assert_eq!(create(&folder.0, "a", "text"), Ok("model-specs/a/MODEL.toml".to_owned()));
+        assert_eq!(fs::read_to_string(folder.0.join("model-specs/a/MODEL.toml")).unwrap(), "text");
+        assert!(create(&folder.0, "a", "").unwrap_err().starts_with("model-specs/a is there already"));
+    }
+
     #[test]
     fn the_first_difference_is_shown_with_both_sides() {
         let diff = first_difference("a\nb\nc\nd\n", "a\nx\nc\nd\n");
