@@ -122,6 +122,8 @@ impl CanonicalConfig {
                 if !self.get("layer_types").is_some_and(|types| mlps(&types.value)) {
                     // Read where a layer is a plain MLP; the class has a size for it in any case.
                     self.keys.remove("intermediate_size");
+                    // Of plain MLPs, and of what stands around experts.
+                    self.drop_if("mlp_bias", |value| *value == false);
                 }
             }
             "gpt_oss" if self.repeats("initial_context_length", "original_max_position_embeddings") => {
