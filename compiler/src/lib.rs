@@ -17,6 +17,7 @@ pub mod emit;
 pub mod expr;
 pub mod lower;
 pub mod model;
+pub mod new;
 pub mod parse;
 pub mod program;
 mod reader;

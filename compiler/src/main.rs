@@ -44,6 +44,14 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Write model-specs/NAME/MODEL.toml from a checkpoint: a folder with config.json or params.json, or a GGUF file.
+    New {
+        /// How the model is called: the name of its folder.
+        name: String,
+        /// The checkpoint. Its weights may be missing: the config is enough.
+        #[arg(long, value_name = "DIR|FILE.gguf")]
+        from: PathBuf,
+    },
     /// The page of one diagnostic; without an id, the list of all.
     Explain {
         /// Such as `head-group`.
@@ -80,6 +88,9 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
         Some(root) => root.clone(),
         None => find_root()?,
     };
+    if let Command::New { name, from } = &cli.command {
+        return new(&root, name, from);
+    }
     let sources = driver::read(&root, "model-specs", "kernel-templates").map_err(|e| e.to_string())?;
     match &cli.command {
         Command::Check { names, format } => {
@@ -107,7 +118,7 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Explain { .. } => unreachable!("handled above"),
+        Command::Explain { .. } | Command::New { .. } => unreachable!("handled above"),
     }
 }
 
@@ -183,6 +194,29 @@ fn plan(model: &Model, json: bool) -> Result<(), String> {
         show(&emit::plan_text(&programs))?;
     }
     Ok(())
+}
+
+fn new(root: &Path, name: &str, from: &Path) -> Result<ExitCode, String> {
+    if !tenon_compiler::new::is_name(name) {
+        return Err(format!("`{}` is no name of a folder: letters, digits, `-`, `_`, `.` and `+` are", name.escape_debug()));
+    }
+    let checkpoint = driver::checkpoint(from)?;
+    let draft = match tenon_compiler::new::draft(name, &checkpoint) {
+        Ok(draft) => draft,
+        Err(refusals) => {
+            for refusal in &refusals {
+                eprintln!("error: {refusal}");
+            }
+            return Err(format!("no MODEL.toml can be written for {}", from.display()));
+        }
+    };
+    let path = driver::create(root, name, &draft.text)?;
+    println!("wrote {path}");
+    if !draft.todo.is_empty() {
+        println!("{} values are TODO, which `tenon check` refuses: {}", draft.todo.len(), draft.todo.join(", "));
+    }
+    println!("next: read it, then `tenon check {name}`");
+    Ok(ExitCode::SUCCESS)
 }
 
 fn explain(id: Option<&str>) -> Result<ExitCode, String> {

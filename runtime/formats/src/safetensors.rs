@@ -138,7 +138,20 @@ pub enum SafetensorsError {
 ///
 /// As strict as the format: every byte of data belongs to exactly one tensor.
 pub fn read(bytes: &[u8], file: usize) -> Result<Vec<TensorEntry>, SafetensorsError> {
-    let length = bytes.len() as u64;
+    read_header(bytes, bytes.len() as u64, file)
+}
+
+/// How many bytes a file begins with before its data, by its first 8.
+pub fn header_bytes(prefix: [u8; 8]) -> Result<u64, SafetensorsError> {
+    match u64::from_le_bytes(prefix) {
+        header if header > MAX_HEADER_BYTES => Err(SafetensorsError::HeaderTooLong { header }),
+        header => Ok(LENGTH_BYTES + header),
+    }
+}
+
+/// As [`read`], of a file of `length` bytes whose first ones are given: all of its header at least.
+pub fn read_header(bytes: &[u8], length: u64, file: usize) -> Result<Vec<TensorEntry>, SafetensorsError> {
+    let length = length.max(bytes.len() as u64);
     let (prefix, rest) = bytes.split_first_chunk::<8>().ok_or(SafetensorsError::NoLength { length })?;
     let header_bytes = u64::from_le_bytes(*prefix);
     let available = length - LENGTH_BYTES;
@@ -148,7 +161,9 @@ pub fn read(bytes: &[u8], file: usize) -> Result<Vec<TensorEntry>, SafetensorsEr
     if header_bytes > MAX_HEADER_BYTES {
         return Err(SafetensorsError::HeaderTooLong { header: header_bytes });
     }
-    let text = &rest[..header_bytes as usize];
+    let Some(text) = rest.get(..header_bytes as usize) else {
+        return Err(SafetensorsError::HeaderLength { header: header_bytes, available: rest.len() as u64 });
+    };
     let Header(infos) = serde_json::from_slice(text).map_err(|e| SafetensorsError::Header(e.into()))?;
 
     let data_start = LENGTH_BYTES + header_bytes;

@@ -102,6 +102,10 @@ impl CanonicalConfig {
     pub(super) fn finish_class(&mut self) {
         let model_type = self.model_type().to_owned();
         self.finish_yarn();
+        if self.text("hidden_act") == Some("swish") {
+            // Two names of one function.
+            self.set("hidden_act", "silu");
+        }
         // A table of rotary settings may repeat what stands beside it.
         let nested = |key: &&String| key.ends_with("rope_parameters.max_position_embeddings");
         if let Some(key) = self.keys.keys().find(nested).cloned()
@@ -118,6 +122,8 @@ impl CanonicalConfig {
                 if !self.get("layer_types").is_some_and(|types| mlps(&types.value)) {
                     // Read where a layer is a plain MLP; the class has a size for it in any case.
                     self.keys.remove("intermediate_size");
+                    // Of plain MLPs, and of what stands around experts.
+                    self.drop_if("mlp_bias", |value| *value == false);
                 }
             }
             "gpt_oss" if self.repeats("initial_context_length", "original_max_position_embeddings") => {

@@ -38,6 +38,12 @@ pub struct Gguf {
 impl Gguf {
     /// Reads the header of a file given in whole: tensor ranges are checked against its length, their bytes are not read.
     pub fn read(bytes: &[u8]) -> Result<Self, GgufError> {
+        Self::read_header(bytes, bytes.len() as u64)
+    }
+
+    /// As [`Gguf::read`], of a file of `length` bytes whose first ones are given: all of its header at least.
+    pub fn read_header(bytes: &[u8], length: u64) -> Result<Self, GgufError> {
+        let length = length.max(bytes.len() as u64);
         let mut from = Cursor::new(bytes);
         if from.array() != Ok(*b"GGUF") {
             return Err(GgufError::Magic);
@@ -56,7 +62,6 @@ impl Gguf {
         let alignment = alignment(&metadata)?;
         let infos = read_tensor_table(&mut from, tensor_count)?;
 
-        let length = bytes.len() as u64;
         let header = from.position();
         let start = header.next_multiple_of(alignment);
         if !infos.is_empty() && start > length {
