@@ -457,7 +457,7 @@ fn load(program: &Program<'_>) -> TokenStream {
         quote!(#name => Ok(Box::new(OnCpu::<#ty>::new(checkpoint, options)?)),)
     });
     // Every dtype of the runtime may be allowed; then a last arm would be unreachable.
-    let refuse = (dtypes.len() < 2).then(|| quote!(other => Err(LoadError::kv_cache_dtype(&INFO, other)),));
+    let refuse = (dtypes.len() < 3).then(|| quote!(other => Err(LoadError::kv_cache_dtype(&INFO, other)),));
     quote! {
         #space
         /// The model on the CPU, with a cache of dtype `D`.
