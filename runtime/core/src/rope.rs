@@ -199,3 +199,61 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> RopeAngles<ROTARY_DIM, L> {
         self.cos.len() / (ROTARY_DIM / 2)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares with f64, within the roundings of f32: the power, its reciprocal, two products and a sum, and where a ramp is read
+    /// off, its own two.
+    fn check<const ROTARY: usize>(theta: f64, scaling: RopeScaling, exact: impl Fn(usize, f64) -> f64) {
+        let inverse = Rope::<ROTARY, Halves>::new(theta, scaling).inverse_frequencies();
+        assert_eq!(inverse.len(), ROTARY / 2);
+        for (i, &inverse) in inverse.iter().enumerate() {
+            let exact = exact(i, theta.powf(-2.0 * i as f64 / ROTARY as f64));
+            let error = (f64::from(inverse) - exact).abs() / exact;
+            assert!(error < 2e-6, "pair {i} of {ROTARY} is {inverse}, exactly {exact}");
+        }
+    }
+
+    fn yarn(factor: f32, original: u32, beta_fast: f32, beta_slow: f32, truncate: bool) -> RopeScaling {
+        let original_max_position_embeddings = original;
+        RopeScaling::Yarn { factor, original_max_position_embeddings, beta_fast, beta_slow, truncate, attention_factor: 1.0 }
+    }
+
+    #[test]
+    fn linear_divides_every_frequency() {
+        check::<64>(1e4, RopeScaling::Linear { factor: 8.0 }, |_, inverse| inverse / 8.0);
+        check::<64>(1e4, RopeScaling::None, |_, inverse| inverse);
+    }
+
+    /// The paper's definition (arXiv 2309.00071, section 3.2), over turns in the original context; the ends are those of the
+    /// reference: pairs, whole or not.
+    #[test]
+    fn yarn_interpolates_over_pairs() {
+        /// The share of pair `i` that is stretched, where `low` and `high` are the pairs with the most and the fewest turns.
+        fn ramp(i: usize, low: f64, high: f64) -> f64 {
+            ((i as f64 - low) / (high - low)).clamp(0.0, 1.0)
+        }
+        let pair = |dim: f64, theta: f64, original: f64, turns: f64| {
+            // theta^(-2 i / dim) * original = 2 pi turns
+            (original / (2.0 * std::f64::consts::PI * turns)).log(theta) * dim / 2.0
+        };
+        // Mistral Small 4, gpt-oss (whose ends stay fractions), and a small one whose ends leave the range of pairs.
+        let (low, high) = (pair(64.0, 1e4, 8192.0, 32.0).floor(), pair(64.0, 1e4, 8192.0, 1.0).ceil());
+        assert_eq!((low, high), (12.0, 25.0));
+        check::<64>(1e4, yarn(128.0, 8192, 32.0, 1.0, true), |i, f| f * (1.0 - ramp(i, low, high) * (1.0 - 1.0 / 128.0)));
+        let (low, high) = (pair(64.0, 150e3, 4096.0, 32.0), pair(64.0, 150e3, 4096.0, 1.0));
+        assert!(low > 8.0 && low < 9.0 && high > 17.0 && high < 18.0);
+        check::<64>(150e3, yarn(32.0, 4096, 32.0, 1.0, false), |i, f| f * (1.0 - ramp(i, low, high) * (1.0 - 1.0 / 32.0)));
+        let high = pair(16.0, 1e4, 64.0, 1.0).ceil();
+        assert!(pair(16.0, 1e4, 64.0, 32.0) < 0.0);
+        check::<16>(1e4, yarn(4.0, 64, 32.0, 1.0, true), |i, f| f * (1.0 - ramp(i, 0.0, high) * 0.75));
+    }
+
+    /// Ends that meet would divide by 0: pairs up to there are left alone, and those after it are stretched.
+    #[test]
+    fn yarn_with_ends_that_meet() {
+        check::<16>(1e4, yarn(4.0, 64, 1.0, 1.0, false), |i, f| if i <= 2 { f } else { f / 4.0 });
+    }
+}

@@ -238,7 +238,9 @@ mod tests {
             Cli::try_parse_from(line).map(|_| ()).map_err(|e| e.to_string())
         };
         assert_eq!(parse(&["--kv-cache-dtype", "bf16", "--isa", "portable"]), Ok(()));
-        assert!(parse(&["--kv-cache-dtype", "fp8"]).unwrap_err().contains("there is no cache dtype `fp8`; f32, bf16 exist"));
+        assert!(
+            parse(&["--kv-cache-dtype", "fp8"]).unwrap_err().contains("there is no cache dtype `fp8`; f32, bf16, fp8_e4m3 exist")
+        );
         assert!(parse(&["--isa", "neon"]).unwrap_err().contains("neon"));
         let serve = |flags: &[&str]| {
             let line = ["tenon-server", "serve", "m"].iter().chain(flags);

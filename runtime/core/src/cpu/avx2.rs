@@ -60,6 +60,27 @@ impl Simd for Avx2 {
             _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
         })
     }
+    #[inline(always)] fn transpose(self, v: [__m256; 8]) -> [__m256; 8] {
+        proven!({
+            let [a, b, c, d, e, f, g, h] = v;
+            let (ab, cd, ef, gh) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d), _mm256_unpacklo_ps(e, f), _mm256_unpacklo_ps(g, h));
+            let (low0, low1) = (_mm256_shuffle_ps::<0x44>(ab, cd), _mm256_shuffle_ps::<0xee>(ab, cd));
+            let (high0, high1) = (_mm256_shuffle_ps::<0x44>(ef, gh), _mm256_shuffle_ps::<0xee>(ef, gh));
+            let (ab, cd, ef, gh) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d), _mm256_unpackhi_ps(e, f), _mm256_unpackhi_ps(g, h));
+            let (low2, low3) = (_mm256_shuffle_ps::<0x44>(ab, cd), _mm256_shuffle_ps::<0xee>(ab, cd));
+            let (high2, high3) = (_mm256_shuffle_ps::<0x44>(ef, gh), _mm256_shuffle_ps::<0xee>(ef, gh));
+            [
+                _mm256_permute2f128_ps::<0x20>(low0, high0),
+                _mm256_permute2f128_ps::<0x20>(low1, high1),
+                _mm256_permute2f128_ps::<0x20>(low2, high2),
+                _mm256_permute2f128_ps::<0x20>(low3, high3),
+                _mm256_permute2f128_ps::<0x31>(low0, high0),
+                _mm256_permute2f128_ps::<0x31>(low1, high1),
+                _mm256_permute2f128_ps::<0x31>(low2, high2),
+                _mm256_permute2f128_ps::<0x31>(low3, high3),
+            ]
+        })
+    }
     #[inline(always)] fn reduce_max(self, v: __m256) -> f32 {
         proven!({
             let four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));

@@ -89,31 +89,37 @@ mod tests {
         batch
     }
 
-    /// Elements `i` and `partner(i)` of each head form pair `pair(i)`; the sign is -1 for the first of a pair.
+    /// Of a head, `ROTARY` elements from `first` on are rotated; among those, elements `i` and `partner(i)` form pair `pair(i)`, and
+    /// the sign is -1 for the first of a pair.
     fn check<const HEAD_DIM: usize, const D: usize, const ROTARY: usize, L: RopeLayout>(
+        scaling: RopeScaling,
+        first: usize,
+        rotate: fn(&Cpu, &mut Rows<f32, D>, &RopeAngles<ROTARY, L>),
         pair_of: impl Fn(usize) -> (usize, usize, f64),
     ) {
         let (tokens, start) = (70, 1234);
-        let rope_of = Rope::<ROTARY, L>::new(10_000.0, RopeScaling::None);
+        let rope_of = Rope::<ROTARY, L>::new(10_000.0, scaling);
         let mut angles = RopeAngles::new(&rope_of, tokens);
         angles.fill(&batch(tokens, start));
         let inverse = rope_of.inverse_frequencies();
+        let factor = if let RopeScaling::Yarn { attention_factor, .. } = scaling { f64::from(attention_factor) } else { 1.0 };
         let mut x = Rows::<f32, D>::with_capacity(tokens);
         x.set_rows(tokens);
         let mut random = Random::new(1);
         x.as_mut_slice().fill_with(|| random.unit());
         each_isa(|cpu| {
             let mut out = x.clone();
-            rope::<HEAD_DIM, D, ROTARY, L>(cpu, &mut out, &angles);
+            rotate(cpu, &mut out, &angles);
             let exact = (0..tokens * D).map(|at| {
                 let (token, i) = (at / D, at % D % HEAD_DIM);
                 let head = &x.as_slice()[at - i..][..HEAD_DIM];
-                if i >= ROTARY {
+                if i < first || i >= first + ROTARY {
                     return (f64::from(head[i]), 0.0);
                 }
-                let (pair, partner, sign) = pair_of(i);
+                let (pair, partner, sign) = pair_of(i - first);
                 let angle = f64::from((start + token) as f32 * inverse[pair]);
-                let (own, other) = (f64::from(head[i]) * angle.cos(), sign * f64::from(head[partner]) * angle.sin());
+                let (cos, sin) = (factor * angle.cos(), factor * angle.sin());
+                let (own, other) = (f64::from(head[i]) * cos, sign * f64::from(head[first + partner]) * sin);
                 // Cosine, sine and both products round once each, the sum once more.
                 (own + other, 3.0 * U * (own.abs() + other.abs()))
             });
@@ -123,11 +129,30 @@ mod tests {
 
     #[test]
     fn halves() {
-        check::<64, 192, 64, Halves>(|i| (i % 32, (i + 32) % 64, if i < 32 { -1.0 } else { 1.0 }));
+        let pair_of = |i| (i % 32, (i + 32) % 64, if i < 32 { -1.0 } else { 1.0 });
+        check::<64, 192, 64, Halves>(RopeScaling::None, 0, rope::<64, _, _, _>, pair_of);
     }
 
     #[test]
     fn interleaved_and_partial() {
-        check::<64, 576, 32, Interleaved>(|i| (i / 2, i ^ 1, if i % 2 == 0 { -1.0 } else { 1.0 }));
+        let pair_of = |i| (i / 2, i ^ 1, if i % 2 == 0 { -1.0 } else { 1.0 });
+        check::<64, 576, 32, Interleaved>(RopeScaling::None, 0, rope::<64, _, _, _>, pair_of);
+        check::<64, 576, 32, Interleaved>(RopeScaling::None, 32, rope_tail::<64, _, _, _>, pair_of);
+    }
+
+    #[test]
+    fn the_last_elements_of_a_head_and_the_attention_factor() {
+        let yarn = RopeScaling::Yarn {
+            factor: 4.0,
+            original_max_position_embeddings: 64,
+            beta_fast: 32.0,
+            beta_slow: 1.0,
+            truncate: true,
+            attention_factor: 1.138_629_4,
+        };
+        let pair_of = |i| (i % 8, (i + 8) % 16, if i < 8 { -1.0 } else { 1.0 });
+        check::<24, 72, 16, Halves>(yarn, 8, rope_tail::<24, _, _, _>, pair_of);
+        // A latent row is one head.
+        check::<56, 56, 16, Halves>(yarn, 40, rope_tail::<56, _, _, _>, pair_of);
     }
 }

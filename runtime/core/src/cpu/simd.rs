@@ -33,6 +33,8 @@ pub(crate) trait Simd: Copy + Send + Sync {
     fn below(self, x: Self::F, limit: Self::F, a: Self::F, b: Self::F) -> Self::F;
     /// `((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7))` of the lanes.
     fn reduce_add(self, v: Self::F) -> f32;
+    /// Lane `i` of vector `j` becomes lane `j` of vector `i`.
+    fn transpose(self, v: [Self::F; 8]) -> [Self::F; 8];
     /// The largest lane. Where a lane is NaN, the result is a lane of `v`, which one is not defined.
     fn reduce_max(self, v: Self::F) -> f32;
 
@@ -130,6 +132,15 @@ impl Simd for Portable {
     #[inline(always)] fn reduce_add(self, v: [f32; 8]) -> f32 {
         ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
     }
+    #[inline(always)] fn transpose(self, v: [[f32; 8]; 8]) -> [[f32; 8]; 8] {
+        let mut out = [[0.0; 8]; 8];
+        let mut i = 0;
+        while i < 64 {
+            out[i / 8][i % 8] = v[i % 8][i / 8];
+            i += 1;
+        }
+        out
+    }
     #[inline(always)] fn reduce_max(self, v: [f32; 8]) -> f32 {
         let mut most = v[0];
         let mut i = 1;
@@ -166,5 +177,35 @@ impl Simd for Portable {
             table[(v[i] >> 16 & 15) as usize],
             table[(v[i] >> 24 & 15) as usize],
         ]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::each_isa;
+
+    struct Transpose<'a>(&'a mut [[f32; 8]; 8]);
+    impl Kernel for Transpose<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let mut v = [s.splat(0.0); 8];
+            for i in 0..8 {
+                v[i] = s.load(&self.0[i]);
+            }
+            let v = s.transpose(v);
+            for i in 0..8 {
+                s.store(v[i], &mut self.0[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_and_vectors_change_places() {
+        each_isa(|cpu| {
+            let mut v: [[f32; 8]; 8] = std::array::from_fn(|i| std::array::from_fn(|j| (8 * i + j) as f32));
+            cpu.lanes().enter(Transpose(&mut v));
+            assert_eq!(v, std::array::from_fn(|i| std::array::from_fn(|j| (8 * j + i) as f32)));
+        });
     }
 }

@@ -158,7 +158,7 @@ impl<D: KvDtype> Part<'_, '_, D> {
             }
             let latents = D::widen(call.tile(span, start), room.as_flattened_mut().as_flattened_mut());
             let latents = latents.as_chunks::<8>().0.as_chunks::<2>().0;
-            transpose(&latents[..rank], values);
+            transpose(s, &latents[..rank], values);
             attend_tile(s, &of, start, latents, values, running, sums);
         }
         for row in 0..rows {

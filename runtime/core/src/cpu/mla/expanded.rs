@@ -80,7 +80,7 @@ impl<D: KvDtype> Head<'_, '_, D> {
             expand(s, for_keys, rank, &latents[..rank], &mut keys[..up.nope]);
             keys[up.nope..].copy_from_slice(&latents[rank..]);
             expand(s, for_values, rank, &latents[..rank], columns);
-            transpose(columns, values);
+            transpose(s, columns, values);
             attend_tile(s, &queries, start, keys, values, running, sums);
         }
         for (row, token) in span.tokens.clone().enumerate() {

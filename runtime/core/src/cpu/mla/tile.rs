@@ -130,17 +130,18 @@ fn blocks<S: Simd, const N: usize>(s: S, weights: &[f32], values: &[ValueBlock; 
 
 /// `[column][position]` to blocks of `[position][column]`; columns after the last are 0.
 #[inline(always)]
-pub(super) fn transpose(columns: &[PanelRow], blocks: &mut [ValueBlock]) {
+pub(super) fn transpose<S: Simd>(s: S, columns: &[PanelRow], blocks: &mut [ValueBlock]) {
     for (columns, block) in columns.chunks(COLUMNS).zip(blocks) {
-        let block = block.as_flattened_mut().as_flattened_mut();
-        for (c, column) in columns.iter().enumerate() {
-            for (position, &x) in column.as_flattened().iter().enumerate() {
-                block[position * COLUMNS + c] = x;
-            }
-        }
-        for c in columns.len()..COLUMNS {
-            for position in 0..TILE_KV {
-                block[position * COLUMNS + c] = 0.0;
+        for (half, columns) in [(0, columns), (1, columns.get(8..).unwrap_or_default())] {
+            for positions in 0..2 {
+                let mut v = [s.splat(0.0); 8];
+                for i in 0..columns.len().min(8) {
+                    v[i] = s.load(&columns[i][positions]);
+                }
+                let v = s.transpose(v);
+                for i in 0..8 {
+                    s.store(v[i], &mut block[8 * positions + i][half]);
+                }
             }
         }
     }
