@@ -256,7 +256,8 @@ mod tests {
     fn decays_keep_small_differences_of_large_sums() {
         let mut random = Random::new(5);
         // Sums reach -3000, while neighbours are 0.001 to 3 apart.
-        let logs: Vec<f64> = (0..77).map(|i| if i == 10 { -3000.0 } else { -(f64::from(random.unit()).abs() * 3.0 + 1e-3) }).collect();
+        let logs: Vec<f64> =
+            (0..77).map(|i| if i == 10 { -3000.0 } else { -(f64::from(random.unit()).abs() * 3.0 + 1e-3) }).collect();
         let x: Vec<Lanes8> = random.units(80).as_chunks().0.to_vec();
         let mut room = vec![[f32::NAN; 8]; Decays::room(10)];
         let mut rest = room.as_mut_slice();
@@ -305,9 +306,8 @@ mod tests {
                 let exact = (0..rows * columns * 8).map(|i| {
                     let (r, c) = (i / (8 * columns), i % (8 * columns));
                     let start = if first { 0.0 } else { f64::from(before.as_flattened()[i]) };
-                    let terms = (0..depth).map(|k| {
-                        f64::from(x[r * (depth + 2) + k]) * f64::from(m.as_flattened()[k * 8 * (columns + 1) + c])
-                    });
+                    let terms = (0..depth)
+                        .map(|k| f64::from(x[r * (depth + 2) + k]) * f64::from(m.as_flattened()[k * 8 * (columns + 1) + c]));
                     let (sum, magnitude) = terms.fold((start, start.abs()), |(sum, m), t| (sum + t, m + t.abs()));
                     (sum, product_bound(depth + 1, magnitude))
                 });

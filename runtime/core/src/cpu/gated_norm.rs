@@ -155,7 +155,8 @@ mod tests {
 
     fn heads<const HEAD_DIM: usize, const D: usize>(count: usize) {
         let mut random = Random::new(D as u64);
-        let (weight, y, z) = (weights::<HEAD_DIM>(&mut random), rows::<D>(&mut random, count, 3.0), rows(&mut random, count, 8.0));
+        let (weight, y, z) =
+            (weights::<HEAD_DIM>(&mut random), rows::<D>(&mut random, count, 3.0), rows(&mut random, count, 8.0));
         each_isa(|cpu| {
             let mut out = y.clone();
             gated_head_norm(cpu, &mut out, &z, &weight, 1e-6);

@@ -79,15 +79,8 @@ pub fn mamba2_scan<
     };
     y.set_rows(batch.tokens());
     let shape = Shape { heads: HEADS, head_dim: HEAD_DIM, state: STATE, groups: GROUPS, time_step_min };
-    let layer = Layer {
-        xbc: xbc.as_slice(),
-        dt: dt.as_slice(),
-        a: a.values(),
-        d: d.values(),
-        dt_bias: dt_bias.values(),
-        shape,
-        batch,
-    };
+    let layer =
+        Layer { xbc: xbc.as_slice(), dt: dt.as_slice(), a: a.values(), d: d.values(), dt_bias: dt_bias.values(), shape, batch };
     layer.check(state.live().slots());
     scan::scan(cpu, layer, CHUNK, state.live().states(), y.as_mut_slice());
 }
@@ -121,15 +114,8 @@ pub fn mamba2_update<
     const { check_dims(HEADS, HEAD_DIM, STATE, GROUPS, CONV_DIM, Y_DIM) };
     assert_eq!(y.rows(), batch.tokens(), "mamba2_scan has set the rows");
     let shape = Shape { heads: HEADS, head_dim: HEAD_DIM, state: STATE, groups: GROUPS, time_step_min };
-    let layer = Layer {
-        xbc: xbc.as_slice(),
-        dt: dt.as_slice(),
-        a: a.values(),
-        d: d.values(),
-        dt_bias: dt_bias.values(),
-        shape,
-        batch,
-    };
+    let layer =
+        Layer { xbc: xbc.as_slice(), dt: dt.as_slice(), a: a.values(), d: d.values(), dt_bias: dt_bias.values(), shape, batch };
     layer.check(state.live().slots());
     update::update(cpu, layer, state.live().states(), y.as_mut_slice());
 }
@@ -228,14 +214,7 @@ impl<'a> Layer<'a> {
     }
 
     /// Calls `task` with the outputs and states of some heads, `y` being `[tokens]` and `states` `[slots]` rows. `work` is in elements.
-    fn over_heads(
-        &self,
-        cpu: &Cpu,
-        work: usize,
-        states: &mut [f32],
-        y: &mut [f32],
-        task: impl Fn(Heads<'_>) + Sync,
-    ) {
+    fn over_heads(&self, cpu: &Cpu, work: usize, states: &mut [f32], y: &mut [f32], task: impl Fn(Heads<'_>) + Sync) {
         let Shape { heads, head_dim, .. } = self.shape;
         let state_len = self.shape.state_len();
         let together = cpu.row_unit(heads, work);

@@ -40,7 +40,9 @@ impl Need {
     pub(super) fn accepted(&self) -> Vec<StorageFormat> {
         match self {
             Self::Matrix { accept, .. } => accept.to_vec(),
-            Self::Vector { accept, .. } | Self::Filters { accept, .. } => accept.iter().copied().filter(|f| f.block_len() == 1).collect(),
+            Self::Vector { accept, .. } | Self::Filters { accept, .. } => {
+                accept.iter().copied().filter(|f| f.block_len() == 1).collect()
+            }
             Self::Nothing => Vec::new(),
         }
     }

@@ -130,15 +130,7 @@ impl Room<'_> {
 
     /// The outputs of a head, and its state after the chunk.
     #[inline(always)]
-    fn head<S: Simd>(
-        &mut self,
-        s: S,
-        layer: Layer<'_>,
-        tokens: Range<usize>,
-        head: usize,
-        slot: usize,
-        heads: &mut Heads<'_>,
-    ) {
+    fn head<S: Simd>(&mut self, s: S, layer: Layer<'_>, tokens: Range<usize>, head: usize, slot: usize, heads: &mut Heads<'_>) {
         let Shape { state, .. } = layer.shape;
         let (len, pairs, columns) = (tokens.len(), tokens.len().div_ceil(8), layer.shape.columns());
         let group = layer.group(head);

@@ -104,10 +104,28 @@ fn run<
         y.as_mut_slice().fill(f32::NAN);
         let (a, d, bias) = (&case.a, &case.d, &case.dt_bias);
         mamba2_scan::<CHUNK, HEADS, HEAD_DIM, STATE, GROUPS, _, _, _>(
-            &cpu, &xbc, &dt, a, d, bias, TIME_STEP_MIN, &mut state, &step.batch, &mut y,
+            &cpu,
+            &xbc,
+            &dt,
+            a,
+            d,
+            bias,
+            TIME_STEP_MIN,
+            &mut state,
+            &step.batch,
+            &mut y,
         );
         mamba2_update::<HEADS, HEAD_DIM, STATE, GROUPS, _, _, _>(
-            &cpu, &xbc, &dt, a, d, bias, TIME_STEP_MIN, &mut state, &step.batch, &mut y,
+            &cpu,
+            &xbc,
+            &dt,
+            a,
+            d,
+            bias,
+            TIME_STEP_MIN,
+            &mut state,
+            &step.batch,
+            &mut y,
         );
         assert_eq!(y.rows(), step.rows.len());
         for (r, &(i, _)) in step.rows.iter().enumerate() {
@@ -173,9 +191,7 @@ fn a_restored_sequence_goes_on_as_it_would_have() {
     let mut step = |state: &mut State, step: &crate::cpu::spans::Step| {
         let (xbc, dt) = (gather(step, &case.xbc), gather(step, &case.dt));
         let (a, d, bias) = (&case.a, &case.d, &case.dt_bias);
-        mamba2_scan::<16, 4, 16, 16, 2, _, _, _>(
-            &cpu, &xbc, &dt, a, d, bias, TIME_STEP_MIN, state, &step.batch, &mut y,
-        );
+        mamba2_scan::<16, 4, 16, 16, 2, _, _, _>(&cpu, &xbc, &dt, a, d, bias, TIME_STEP_MIN, state, &step.batch, &mut y);
         mamba2_update::<4, 16, 16, 2, _, _, _>(&cpu, &xbc, &dt, a, d, bias, TIME_STEP_MIN, state, &step.batch, &mut y);
         y.as_slice().to_vec()
     };
