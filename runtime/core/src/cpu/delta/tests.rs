@@ -152,6 +152,23 @@ fn a_long_sequence_matches_the_recurrence() {
 }
 
 #[test]
+fn chunks_stand_at_absolute_positions() {
+    let case = Case::<3, 102>::new(&[75]);
+    let cpu = Cpu::new(2, Isa::detect()).unwrap();
+    let of = |cut: &[usize]| {
+        let mut state = DeltaState::<3, 12, 10, 102, 4>::new(5, 0);
+        let steps = steps(&[(0, 75, 2)], 5, cut);
+        let rows = steps.iter().flat_map(|of| step::<16, 3, 3, 12, 10, 102, 30>(&cpu, &case, &mut state, of).as_slice().to_vec());
+        rows.collect::<Vec<_>>()
+    };
+    // Cut between chunks, or not at all.
+    let whole = of(&[75]);
+    assert!(whole == of(&[16]) && whole == of(&[48]) && whole == of(&[32, 16]));
+    // Cut inside a chunk, and then at its end or later.
+    assert_eq!(of(&[5, 11, 48, 11]), of(&[5, 70]));
+}
+
+#[test]
 fn a_restored_sequence_goes_on_as_it_would_have() {
     let case = Case::<4, 128>::new(&[60]);
     let cpu = Cpu::new(2, Isa::detect()).unwrap();
