@@ -6,7 +6,6 @@
 
 use super::Cpu;
 use super::activation::silu;
-use super::chunk::{put, vector};
 use super::grid::{Cell, Grid};
 use super::simd::{Kernel, Simd};
 use crate::batch::{Batch, SequenceSpan};
@@ -114,56 +113,53 @@ impl Convolve<'_> {
     /// `width` channels of a span, at most `8 * N`, from the cell's channel `first` on.
     #[inline(always)]
     fn span<S: Simd, const N: usize>(&mut self, s: S, sequence: &SequenceSpan, first: usize, width: usize) {
-        let kept = self.kernel - 1;
+        let (kernel, kept) = (self.kernel, self.kernel - 1);
         let slot = sequence.state_slot.expect("a batch of a recurrent model has slots").0 as usize;
-        let window = slot * kept;
-        let tokens = sequence.tokens.clone();
         let channels = first..first + width;
-        if sequence.start == 0 {
-            for i in 0..kept {
-                self.windows.row_mut(window + i)[channels.clone()].fill(0.0);
-            }
-        }
-        // Outputs replace inputs from the last token on, so that those before are still there. The inputs that the next step
-        // needs are put aside first.
-        let fresh = kept.min(tokens.len());
-        let mut aside = [[0.0; 8 * TOGETHER]; MAX_KERNEL - 1];
-        for i in 0..fresh {
-            aside[i][..width].copy_from_slice(&self.x.row_mut(tokens.end - fresh + i)[channels.clone()]);
-        }
         let in_dim = self.x.columns.start + first;
-        for t in (0..tokens.len()).rev() {
+        let mut weights = [[[0.0; 8]; N]; MAX_KERNEL];
+        for tap in 0..kernel {
+            weights[tap].as_flattened_mut()[..width].copy_from_slice(&self.taps[tap * self.dim + in_dim..][..width]);
+        }
+        let mut bias = [[0.0; 8]; N];
+        if let Some(values) = self.bias {
+            bias.as_flattened_mut()[..width].copy_from_slice(&values[in_dim..][..width]);
+        }
+        // The last inputs: a ring, in which the oldest is `oldest`. Outputs replace inputs, which are here by then.
+        let mut ring = [[[0.0; 8]; N]; MAX_KERNEL];
+        let mut oldest = 0;
+        if sequence.start > 0 {
+            for i in 0..kept {
+                let window = &self.windows.row_mut(slot * kept + i)[channels.clone()];
+                ring[i].as_flattened_mut()[..width].copy_from_slice(window);
+            }
+        }
+        for token in sequence.tokens.clone() {
+            let x = &mut self.x.row_mut(token)[channels.clone()];
+            let newest = if oldest == 0 { kept } else { oldest - 1 };
+            ring[newest].as_flattened_mut()[..width].copy_from_slice(x);
             let mut sums = [s.splat(0.0); N];
-            if let Some(bias) = self.bias {
-                for n in 0..N {
-                    sums[n] = s.load(&vector(&bias[in_dim..][..width], n));
-                }
-            }
-            for tap in 0..self.kernel {
-                let weights = &self.taps[tap * self.dim + in_dim..][..width];
-                let inputs = if t + tap >= kept {
-                    &self.x.row_mut(tokens.start + t + tap - kept)[channels.clone()]
-                } else {
-                    &self.windows.row_mut(window + t + tap)[channels.clone()]
-                };
-                for n in 0..N {
-                    sums[n] = s.fma(s.load(&vector(weights, n)), s.load(&vector(inputs, n)), sums[n]);
-                }
-            }
-            let out = &mut self.x.row_mut(tokens.start + t)[channels.clone()];
             for n in 0..N {
-                let mut y = [0.0; 8];
-                s.store(silu(s, sums[n]), &mut y);
-                put(&y, out, n);
+                sums[n] = s.load(&bias[n]);
             }
+            let mut input = oldest;
+            for tap in 0..kernel {
+                for n in 0..N {
+                    sums[n] = s.fma(s.load(&weights[tap][n]), s.load(&ring[input][n]), sums[n]);
+                }
+                input = if input == kept { 0 } else { input + 1 };
+            }
+            let mut y = [[0.0; 8]; N];
+            for n in 0..N {
+                s.store(silu(s, sums[n]), &mut y[n]);
+            }
+            x.copy_from_slice(&y.as_flattened()[..width]);
+            oldest = if oldest == kept { 0 } else { oldest + 1 };
         }
-        for i in 0..kept - fresh {
-            let mut moved = [0.0; 8 * TOGETHER];
-            moved[..width].copy_from_slice(&self.windows.row_mut(window + i + fresh)[channels.clone()]);
-            self.windows.row_mut(window + i)[channels.clone()].copy_from_slice(&moved[..width]);
-        }
-        for i in 0..fresh {
-            self.windows.row_mut(window + kept - fresh + i)[channels.clone()].copy_from_slice(&aside[i][..width]);
+        for i in 0..kept {
+            let window = &mut self.windows.row_mut(slot * kept + i)[channels.clone()];
+            window.copy_from_slice(&ring[oldest].as_flattened()[..width]);
+            oldest = if oldest == kept { 0 } else { oldest + 1 };
         }
     }
 }
