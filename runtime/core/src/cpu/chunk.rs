@@ -34,9 +34,12 @@ pub(super) fn vector(x: &[f32], i: usize) -> Lanes8 {
 /// Stores `v` as elements `8 * i ..` of `x`, up to its end.
 #[inline(always)]
 pub(super) fn put(v: &Lanes8, x: &mut [f32], i: usize) {
+    if let Some(whole) = x.as_chunks_mut::<8>().0.get_mut(i) {
+        *whole = *v;
+        return;
+    }
     let rest = &mut x[8 * i..];
-    let count = rest.len().min(8);
-    rest[..count].copy_from_slice(&v[..count]);
+    rest.copy_from_slice(&v[..rest.len()]);
 }
 
 /// `ln(1 + e^x)`, without overflow.
@@ -280,8 +283,8 @@ mod tests {
         };
         assert_eq!(of(0, 3..21), [3..11, 11..19, 19..21]);
         assert_eq!(of(13, 0..12), [0..3, 3..11, 11..12]);
-        assert_eq!(of(16, 5..13), [5..13]);
-        assert_eq!(of(7, 0..1), [0..1]);
+        assert_eq!(of(16, 5..14), [5..13, 13..14]);
+        assert_eq!(of(7, 0..2), [0..1, 1..2]);
     }
 
     struct Weigh<'a>(&'a Decays<'a>, usize, &'a [Lanes8], &'a mut [Lanes8]);

@@ -96,6 +96,8 @@ fn matches_the_formula_however_it_is_cut() {
     check::<24, 2>(&[7, 3], true);
     check::<100, 3>(&[41, 40, 5], true);
     check::<675, 4>(&[90, 17, 3], false);
+    // Two blocks of channels on one thread, the second ragged.
+    check::<1541, 4>(&[9, 4, 1], true);
     check::<19, 16>(&[50, 9], true);
 }
 
