@@ -34,9 +34,12 @@ pub(super) fn vector(x: &[f32], i: usize) -> Lanes8 {
 /// Stores `v` as elements `8 * i ..` of `x`, up to its end.
 #[inline(always)]
 pub(super) fn put(v: &Lanes8, x: &mut [f32], i: usize) {
+    if let Some(whole) = x.as_chunks_mut::<8>().0.get_mut(i) {
+        *whole = *v;
+        return;
+    }
     let rest = &mut x[8 * i..];
-    let count = rest.len().min(8);
-    rest[..count].copy_from_slice(&v[..count]);
+    rest.copy_from_slice(&v[..rest.len()]);
 }
 
 /// `ln(1 + e^x)`, without overflow.
@@ -78,60 +81,100 @@ pub(super) struct AddProduct<'a> {
 
 impl Kernel for AddProduct<'_> {
     #[inline(always)]
-    fn run<S: Simd>(mut self, s: S) {
+    fn run<S: Simd>(self, s: S) {
         match self.rows {
-            1 => self.exactly::<S, 1>(s),
-            2 => self.exactly::<S, 2>(s),
-            3 => self.exactly::<S, 3>(s),
-            4 => self.exactly::<S, 4>(s),
-            5 => self.exactly::<S, 5>(s),
-            6 => self.exactly::<S, 6>(s),
+            1 => exactly::<S, 1>(s, self),
+            2 => exactly::<S, 2>(s, self),
+            3 => exactly::<S, 3>(s, self),
+            4 => exactly::<S, 4>(s, self),
+            5 => exactly::<S, 5>(s, self),
+            6 => exactly::<S, 6>(s, self),
             rows => unreachable!("{rows} rows in a register tile"),
         }
     }
 }
 
-impl AddProduct<'_> {
-    #[inline(always)]
-    fn exactly<S: Simd, const R: usize>(&mut self, s: S) {
-        for column in (0..self.columns / 2 * 2).step_by(2) {
-            self.tile::<S, R, 2>(s, column);
-        }
-        if self.columns % 2 == 1 {
-            self.tile::<S, R, 1>(s, self.columns - 1);
+#[inline(always)]
+fn exactly<S: Simd, const R: usize>(s: S, product: AddProduct<'_>) {
+    let AddProduct { x, x_stride, depth, m, m_stride, first, out, out_stride, columns, .. } = product;
+    let mut rows = [&x[..depth]; R];
+    for r in 1..R {
+        rows[r] = &x[r * x_stride..][..depth];
+    }
+    let mut column = 0;
+    while column + 2 <= columns {
+        two_columns(s, &rows, &m[column.min(m.len())..], m_stride, first, &mut out[column..], out_stride);
+        column += 2;
+    }
+    if column < columns {
+        one_column(s, &rows, &m[column.min(m.len())..], m_stride, first, &mut out[column..], out_stride);
+    }
+}
+
+/// Two vectors of each row. Written out, so that the chains are sure to stay in registers.
+#[inline(always)]
+fn two_columns<S: Simd, const R: usize>(
+    s: S,
+    rows: &[&[f32]; R],
+    m: &[Lanes8],
+    m_stride: usize,
+    first: bool,
+    out: &mut [Lanes8],
+    out_stride: usize,
+) {
+    let mut chains = [[s.splat(0.0); 2]; R];
+    if !first {
+        for r in 0..R {
+            chains[r] = [s.load(&out[r * out_stride]), s.load(&out[r * out_stride + 1])];
         }
     }
-
-    #[inline(always)]
-    fn tile<S: Simd, const R: usize, const W: usize>(&mut self, s: S, column: usize) {
-        let mut x = [&self.x[..self.depth]; R];
-        for r in 1..R {
-            x[r] = &self.x[r * self.x_stride..][..self.depth];
-        }
-        let mut chains = [[s.splat(0.0); W]; R];
-        if !self.first {
-            for r in 0..R {
-                let out = &self.out[r * self.out_stride + column..][..W];
-                for w in 0..W {
-                    chains[r][w] = s.load(&out[w]);
-                }
-            }
-        }
-        for k in 0..self.depth {
-            let m = &self.m[k * self.m_stride + column..][..W];
-            for r in 0..R {
-                let factor = s.splat(x[r][k]);
-                for w in 0..W {
-                    chains[r][w] = s.fma(factor, s.load(&m[w]), chains[r][w]);
-                }
-            }
-        }
+    let mut x = [rows[0]; R];
+    for r in 1..R {
+        x[r] = &rows[r][..x[0].len()];
+    }
+    for (k, m) in (0..x[0].len()).zip(m.chunks(m_stride)) {
+        let (low, high) = (s.load(&m[0]), s.load(&m[1]));
         for r in 0..R {
-            let out = &mut self.out[r * self.out_stride + column..][..W];
-            for w in 0..W {
-                s.store(chains[r][w], &mut out[w]);
-            }
+            let factor = s.splat(x[r][k]);
+            chains[r][0] = s.fma(low, factor, chains[r][0]);
+            chains[r][1] = s.fma(high, factor, chains[r][1]);
         }
+    }
+    for r in 0..R {
+        s.store(chains[r][0], &mut out[r * out_stride]);
+        s.store(chains[r][1], &mut out[r * out_stride + 1]);
+    }
+}
+
+/// One vector of each row.
+#[inline(always)]
+fn one_column<S: Simd, const R: usize>(
+    s: S,
+    rows: &[&[f32]; R],
+    m: &[Lanes8],
+    m_stride: usize,
+    first: bool,
+    out: &mut [Lanes8],
+    out_stride: usize,
+) {
+    let mut chains = [s.splat(0.0); R];
+    if !first {
+        for r in 0..R {
+            chains[r] = s.load(&out[r * out_stride]);
+        }
+    }
+    let mut x = [rows[0]; R];
+    for r in 1..R {
+        x[r] = &rows[r][..x[0].len()];
+    }
+    for (k, m) in (0..x[0].len()).zip(m.chunks(m_stride)) {
+        let m = s.load(&m[0]);
+        for r in 0..R {
+            chains[r] = s.fma(m, s.splat(x[r][k]), chains[r]);
+        }
+    }
+    for r in 0..R {
+        s.store(chains[r], &mut out[r * out_stride]);
     }
 }
 
@@ -240,8 +283,8 @@ mod tests {
         };
         assert_eq!(of(0, 3..21), [3..11, 11..19, 19..21]);
         assert_eq!(of(13, 0..12), [0..3, 3..11, 11..12]);
-        assert_eq!(of(16, 5..13), [5..13]);
-        assert_eq!(of(7, 0..1), [0..1]);
+        assert_eq!(of(16, 5..14), [5..13, 13..14]);
+        assert_eq!(of(7, 0..2), [0..1, 1..2]);
     }
 
     struct Weigh<'a>(&'a Decays<'a>, usize, &'a [Lanes8], &'a mut [Lanes8]);

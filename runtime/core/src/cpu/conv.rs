@@ -1,12 +1,10 @@
 //! Causal depthwise convolution over the tokens of a sequence, in place, with the last inputs kept in the layer's state.
 
-// Indices, because iterators over several arrays at once are closures, which are not sure to be inlined into the function that
-// enables the instruction set.
-#![allow(clippy::needless_range_loop)]
+use std::ops::Range;
 
 use super::Cpu;
 use super::activation::Act;
-use super::chunk::{put, vector};
+use super::chunk::{Lanes8, carve, put, with_room};
 use super::grid::{Cell, Grid};
 use super::simd::{Kernel, Simd};
 use crate::batch::{Batch, SequenceSpan};
@@ -16,12 +14,13 @@ use crate::state::RecurrentState;
 
 /// Most taps of a filter.
 const MAX_KERNEL: usize = 16;
-/// Vectors of channels that are computed together.
-const TOGETHER: usize = 8;
+/// Vectors of channels that go through a span together: 2 KiB of each row, so that what is read next can be foreseen, and a ring that
+/// stays in the first-level cache.
+const TOGETHER: usize = 64;
 
-/// `x = silu(conv(x))` for each channel of `[tokens, DIM]`, in place: output `t` is the sum over taps of `weight[tap] * x[t + tap - (KERNEL
-/// - 1)]`. Inputs before the span come from the sequence's slot, or are 0 for a span that starts at position 0; the last `KERNEL - 1`
-/// inputs go there.
+/// `x = silu(conv(x))` for each channel of `[tokens, DIM]`, in place. Output `t` is the sum over taps of
+/// `weight[tap] * x[t + tap + 1 - KERNEL]`. Inputs before the span come from the sequence's slot, or are 0 for a span that starts at
+/// position 0; the last `KERNEL - 1` inputs go there.
 ///
 /// # Panics
 /// If `x` or `state` are not for this batch.
@@ -73,7 +72,9 @@ fn convolve<const DIM: usize, const KERNEL: usize>(
     let mut x = Grid::new(x.as_mut_slice(), DIM, tokens, channels);
     let bias = bias.map(<[f32; DIM]>::as_slice);
     cpu.over_pairs(&mut x, &mut windows, |x, windows| {
-        cpu.lanes().enter(Convolve { x, windows, taps: conv.taps(), bias, kernel: KERNEL, dim: DIM, batch });
+        with_room((2 * KERNEL + 1) * TOGETHER, |room| {
+            cpu.lanes().enter(Convolve { x, windows, taps: conv.taps(), bias, kernel: KERNEL, dim: DIM, batch, room });
+        });
     });
 }
 
@@ -88,82 +89,83 @@ struct Convolve<'a> {
     kernel: usize,
     dim: usize,
     batch: &'a Batch,
+    room: &'a mut [Lanes8],
 }
 
 impl Kernel for Convolve<'_> {
     #[inline(always)]
     fn run<S: Simd>(mut self, s: S) {
         let channels = self.x.columns.len();
-        for sequence in self.batch.sequences() {
-            let mut first = 0;
-            while first < channels {
-                let width = (channels - first).min(8 * TOGETHER);
-                if width == 8 * TOGETHER {
-                    self.span::<S, TOGETHER>(s, sequence, first, width);
-                    first += width;
-                } else {
-                    self.span::<S, 1>(s, sequence, first, width.min(8));
-                    first += 8;
-                }
+        let kernel = self.kernel;
+        let mut room = std::mem::take(&mut self.room);
+        let weights = carve(&mut room, kernel * TOGETHER);
+        let bias = carve(&mut room, TOGETHER);
+        let ring = carve(&mut room, kernel * TOGETHER);
+        for first in (0..channels).step_by(8 * TOGETHER) {
+            let width = (channels - first).min(8 * TOGETHER);
+            let in_dim = self.x.columns.start + first;
+            // Lanes that only pad the last vector are computed too, so they hold numbers.
+            weights.fill([0.0; 8]);
+            bias.fill([0.0; 8]);
+            ring.fill([0.0; 8]);
+            for (tap, to) in weights.chunks_exact_mut(TOGETHER).enumerate() {
+                to.as_flattened_mut()[..width].copy_from_slice(&self.taps[tap * self.dim + in_dim..][..width]);
+            }
+            if let Some(values) = self.bias {
+                bias.as_flattened_mut()[..width].copy_from_slice(&values[in_dim..][..width]);
+            }
+            for sequence in self.batch.sequences() {
+                self.span(s, sequence, first..first + width, weights, bias, ring);
             }
         }
     }
 }
 
 impl Convolve<'_> {
-    /// `width` channels of a span, at most `8 * N`, from the cell's channel `first` on.
+    /// Some of the cell's channels for one span. `weights` and `ring` are `[kernel][TOGETHER]` vectors.
     #[inline(always)]
-    fn span<S: Simd, const N: usize>(&mut self, s: S, sequence: &SequenceSpan, first: usize, width: usize) {
-        let kept = self.kernel - 1;
+    fn span<S: Simd>(
+        &mut self,
+        s: S,
+        sequence: &SequenceSpan,
+        channels: Range<usize>,
+        weights: &[Lanes8],
+        bias: &[Lanes8],
+        ring: &mut [Lanes8],
+    ) {
+        let (kernel, kept, width) = (self.kernel, self.kernel - 1, channels.len());
         let slot = sequence.state_slot.expect("a batch of a recurrent model has slots").0 as usize;
-        let window = slot * kept;
-        let tokens = sequence.tokens.clone();
-        let channels = first..first + width;
-        if sequence.start == 0 {
-            for i in 0..kept {
-                self.windows.row_mut(window + i)[channels.clone()].fill(0.0);
+        // The last inputs stand in a ring, from `oldest` on. Outputs replace inputs, which are in the ring by then.
+        let mut oldest = 0;
+        for i in 0..kept {
+            let to = &mut ring[i * TOGETHER..].as_flattened_mut()[..width];
+            if sequence.start == 0 {
+                to.fill(0.0);
+            } else {
+                to.copy_from_slice(&self.windows.row_mut(slot * kept + i)[channels.clone()]);
             }
         }
-        // Outputs replace inputs from the last token on, so that those before are still there. The inputs that the next step
-        // needs are put aside first.
-        let fresh = kept.min(tokens.len());
-        let mut aside = [[0.0; 8 * TOGETHER]; MAX_KERNEL - 1];
-        for i in 0..fresh {
-            aside[i][..width].copy_from_slice(&self.x.row_mut(tokens.end - fresh + i)[channels.clone()]);
-        }
-        let in_dim = self.x.columns.start + first;
-        for t in (0..tokens.len()).rev() {
-            let mut sums = [s.splat(0.0); N];
-            if let Some(bias) = self.bias {
-                for n in 0..N {
-                    sums[n] = s.load(&vector(&bias[in_dim..][..width], n));
+        for token in sequence.tokens.clone() {
+            let x = &mut self.x.row_mut(token)[channels.clone()];
+            let newest = if oldest == 0 { kept } else { oldest - 1 };
+            ring[newest * TOGETHER..].as_flattened_mut()[..width].copy_from_slice(x);
+            for v in 0..width.div_ceil(8) {
+                let mut sum = s.load(&bias[v]);
+                let mut input = oldest;
+                for tap in 0..kernel {
+                    sum = s.fma(s.load(&weights[tap * TOGETHER + v]), s.load(&ring[input * TOGETHER + v]), sum);
+                    input = if input == kept { 0 } else { input + 1 };
                 }
-            }
-            for tap in 0..self.kernel {
-                let weights = &self.taps[tap * self.dim + in_dim..][..width];
-                let inputs = if t + tap >= kept {
-                    &self.x.row_mut(tokens.start + t + tap - kept)[channels.clone()]
-                } else {
-                    &self.windows.row_mut(window + t + tap)[channels.clone()]
-                };
-                for n in 0..N {
-                    sums[n] = s.fma(s.load(&vector(weights, n)), s.load(&vector(inputs, n)), sums[n]);
-                }
-            }
-            let out = &mut self.x.row_mut(tokens.start + t)[channels.clone()];
-            for n in 0..N {
                 let mut y = [0.0; 8];
-                s.store(Act::Silu.of(s, sums[n]), &mut y);
-                put(&y, out, n);
+                s.store(Act::Silu.of(s, sum), &mut y);
+                put(&y, x, v);
             }
+            oldest = if oldest == kept { 0 } else { oldest + 1 };
         }
-        for i in 0..kept - fresh {
-            let mut moved = [0.0; 8 * TOGETHER];
-            moved[..width].copy_from_slice(&self.windows.row_mut(window + i + fresh)[channels.clone()]);
-            self.windows.row_mut(window + i)[channels.clone()].copy_from_slice(&moved[..width]);
-        }
-        for i in 0..fresh {
-            self.windows.row_mut(window + kept - fresh + i)[channels.clone()].copy_from_slice(&aside[i][..width]);
+        for i in 0..kept {
+            let window = &mut self.windows.row_mut(slot * kept + i)[channels.clone()];
+            window.copy_from_slice(&ring[oldest * TOGETHER..].as_flattened()[..width]);
+            oldest = if oldest == kept { 0 } else { oldest + 1 };
         }
     }
 }

@@ -182,6 +182,20 @@ fn a_long_sequence_matches_the_recurrence() {
 }
 
 #[test]
+fn chunks_stand_at_absolute_positions() {
+    let case = Case::<6, 132>::new(&[75]);
+    let of = |cut: &[usize]| {
+        let run = Run { isa: Isa::detect(), threads: 2, sequences: &[(0, 75, 2)], cut };
+        self::run::<16, 6, 12, 10, 3, 132, 72>(&case, &run)
+    };
+    // Cut between chunks, or not at all.
+    let whole = of(&[75]);
+    assert!(whole == of(&[16]) && whole == of(&[48]) && whole == of(&[32, 16]));
+    // Cut inside a chunk, and then at its end or later.
+    assert_eq!(of(&[5, 11, 48, 11]), of(&[5, 70]));
+}
+
+#[test]
 fn a_restored_sequence_goes_on_as_it_would_have() {
     type State = Mamba2State<4, 16, 16, 128, 4>;
     let case = Case::<4, 128>::new(&[60]);

@@ -16,6 +16,7 @@ use crate::cpu::{Cpu, Isa};
 mod mismatch;
 mod not_finite;
 mod open;
+mod recurrent;
 mod split;
 
 const ACCEPT: &[F] = &[F::F32, F::Q4_1];
