@@ -1,9 +1,10 @@
 //! `Source`: the stored bytes of a matrix, wherever its rows and their scales lie.
 
+#[cfg(test)]
+mod tests;
+
 use tenon_formats::StorageFormat;
 
-use super::decode::decode_row;
-use super::stored::e4m3;
 use super::{PackError, row_bytes};
 
 /// Rows and columns of an fp8 block that share a scale.
@@ -73,12 +74,14 @@ impl<'a> Source<'a> {
         Ok(Self { format: StorageFormat::Mxfp4, rows, inputs, factor: 1.0, layout: Layout::Mxfp4 { data, scales } })
     }
 
-    /// A row in f32, with all its scales.
+    /// A row in f32, with all its scales: what tests compare the kernels with.
     ///
     /// # Panics
     /// If `out` is not a row.
+    #[cfg(test)]
     pub(crate) fn decode(&self, row: usize, out: &mut [f32]) {
         assert_eq!(out.len(), self.inputs, "a row of the matrix");
+        use super::{decode::decode_row, stored::e4m3};
         let mut buffer = Vec::new();
         let stored = self.row(row, 1, &mut buffer);
         if self.has_fp8_blocks() {

@@ -1,1 +1,4 @@
-//! tests
+//! Routing and experts against references in f64.
+
+mod experts;
+mod routing;

@@ -13,10 +13,12 @@ use super::StorageFormat as F;
 use super::*;
 use crate::cpu::{Cpu, Isa};
 
+mod experts;
 mod mismatch;
 mod not_finite;
 mod open;
 mod recurrent;
+mod scales;
 mod split;
 
 const ACCEPT: &[F] = &[F::F32, F::Q4_1];
