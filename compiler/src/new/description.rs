@@ -171,6 +171,8 @@ pub struct Mla {
     pub qk_nope_head_dim: Noted<u64>,
     pub qk_rope_head_dim: Noted<u64>,
     pub v_head_dim: Noted<u64>,
+    /// A constant of every class, which no config states.
+    pub latent_rms_norm_eps: f64,
     pub attention_bias: Noted<bool>,
     pub softmax_scale: &'static str,
     pub kv_cache_dtype: &'static [&'static str],

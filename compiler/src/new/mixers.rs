@@ -76,6 +76,7 @@ fn mla(ask: &Ask<'_>) -> Mixer {
         qk_nope_head_dim: ask.int("qk_nope_head_dim"),
         qk_rope_head_dim: ask.int("qk_rope_head_dim"),
         v_head_dim: ask.int("v_head_dim"),
+        latent_rms_norm_eps: 1e-6,
         attention_bias: ask.bool("attention_bias"),
         softmax_scale: if scaled {
             "rsqrt(qk_nope_head_dim + qk_rope_head_dim) * yarn_mscale(factor, mscale_all_dim)^2"

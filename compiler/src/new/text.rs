@@ -124,6 +124,7 @@ fn mla(out: &mut Text, part: &Mla) {
     out.line("qk_nope_head_dim", &part.qk_nope_head_dim);
     out.line("qk_rope_head_dim", &part.qk_rope_head_dim);
     out.line("v_head_dim", &part.v_head_dim);
+    out.fixed("latent_rms_norm_eps", &part.latent_rms_norm_eps);
     out.line("attention_bias", &part.attention_bias);
     out.fixed("softmax_scale", &part.softmax_scale);
     out.fixed("kv_cache_dtype", &part.kv_cache_dtype);

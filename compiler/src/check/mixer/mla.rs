@@ -71,8 +71,13 @@ impl<'s> Stated<'s> {
         };
         let dims = self.dims(root)?;
         if let Some(factor) = factor.filter(|factor| !is_mscale(factor)) {
-            let label = format!("the only further factor there is, is `{MSCALE}`");
-            return Err(self.refuse("the softmax scale has a factor of its own", label, factor.range.clone()));
+            return Err(Box::new(
+                Diagnostic::new(Id::SoftmaxScale, "the softmax scale has a factor of its own")
+                    .label(&self.expr.span.at(factor.range.clone()), format!("the only one there can be is `{MSCALE}`"))
+                    .note("yarn scales queries and keys alike, so that scores have the square of its mscale")
+                    .help(if self.applied().is_some() { "write that factor" } else { "leave the factor out" })
+                    .patch(&self.expr.span, format!("\"{}\"", self.formula())),
+            ));
         }
         let mscale = self.mscale(factor)?;
         let further = mscale.map_or(1.0, |(factor, m)| rope::mscale_of(factor, m).powi(2));

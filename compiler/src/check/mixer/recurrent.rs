@@ -14,7 +14,7 @@ pub(super) fn mamba2(spec: &Mamba2Spec, diags: &mut Diagnostics) -> Option<Mamba
                 .label(&groups.span, format!("{} / {} is not whole", heads.value, groups.value))
                 .context(&heads.span, format!("{} heads", heads.value))
                 .note("the heads of a group share B and C: n_groups divides mamba_num_heads")
-                .help(nearest(heads, groups, "groups")),
+                .help(nearest(heads, groups, "heads can form", "groups")),
         );
         return None;
     }
@@ -45,7 +45,7 @@ pub(super) fn gated_delta_net(spec: &GatedDeltaNetSpec, diags: &mut Diagnostics)
                 .patch(&keys.span, values.value.to_string())
                 .patch(&values.span, keys.value.to_string())
         } else {
-            diagnostic.help(nearest(values, keys, "key heads"))
+            diagnostic.help(nearest(values, keys, "value heads can share", "key heads"))
         });
         return None;
     }
@@ -59,10 +59,10 @@ pub(super) fn gated_delta_net(spec: &GatedDeltaNetSpec, diags: &mut Diagnostics)
 }
 
 /// The legal numbers next to the one that was given.
-fn nearest(whole: &Spanned<u64>, parts: &Spanned<u64>, what: &str) -> String {
+fn nearest(whole: &Spanned<u64>, parts: &Spanned<u64>, verb: &str, what: &str) -> String {
     let legal = divisors(whole.value);
     let below = legal.iter().rev().find(|d| **d < parts.value);
     let above = legal.iter().find(|d| **d > parts.value);
     let listed: Vec<String> = below.into_iter().chain(above).map(u64::to_string).collect();
-    format!("{} can share {} {what}", whole.value, listed.join(" or "))
+    format!("{} {verb} {} {what}", whole.value, listed.join(" or "))
 }

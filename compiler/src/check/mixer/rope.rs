@@ -127,7 +127,7 @@ fn yarn(spec: &ModelSpec, theta: &Spanned<f64>, yarn: &YarnSpec, diags: &mut Dia
     if spec.checkpoint.format.value == CheckpointFormat::Mistral && attention_factor != 1.0 {
         diags.push(
             Diagnostic::new(Id::RopeScalingUnstated, "cosines and sines would be scaled, which `apply_scale = false` rules out")
-                .label(&yarn.attention_factor.span, format!("comes to {attention_factor}"))
+                .label(&yarn.attention_factor.span, format!("comes to {attention_factor:.4}"))
                 .context(&spec.checkpoint.format.span, "params.json says `yarn.apply_scale = false`")
                 .help("write 1.0: yarn leaves cosines and sines alone there")
                 .patch(&yarn.attention_factor.span, "1.0"),
