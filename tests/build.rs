@@ -1,20 +1,21 @@
 //! Compiles the golden specs like any other spec, into modules that the tests include.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use tenon_compiler::diagnostic::Format;
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::{driver, emit, programs};
+use tenon_compiler::{driver, emit, new, programs};
 
 fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let root = here.parent().expect("tests/ stands in the workspace").to_path_buf();
-    for watched in ["tests/golden", "kernel-templates"] {
+    for watched in ["tests/golden", "tests/unseen", "kernel-templates"] {
         println!("cargo::rerun-if-changed={}", root.join(watched).display());
     }
     let mut sources = driver::read(&root, "tests/golden", "kernel-templates").expect("specs and templates are readable");
+    draft_unseen(&mut sources, &root.join("tests/unseen"));
     swap_forms(&mut sources);
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
@@ -35,6 +36,20 @@ fn main() {
     let list =
         format!("{modules}\n/// Every golden model.\npub const MODELS: &[&tenon_core::model::ModelEntry] = &[\n{entries}];\n");
     fs::write(out.join("golden.rs"), list).expect("OUT_DIR is writable");
+}
+
+/// Adds a model for each checkpoint folder that comes without a spec: the one that `tenon new` drafts, unedited.
+fn draft_unseen(sources: &mut SourceMap, folder: &Path) {
+    for entry in fs::read_dir(folder).expect("tests/unseen is readable") {
+        let folder = entry.expect("tests/unseen is readable").path();
+        if !folder.join("config.json").exists() {
+            continue;
+        }
+        let name = format!("unseen-{}", folder.file_name().unwrap_or_default().to_string_lossy());
+        let checkpoint = driver::checkpoint(&folder).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let draft = new::draft(&name, &checkpoint).unwrap_or_else(|refusals| panic!("{name}: {refusals:?}"));
+        sources.add(format!("tests/golden/{name}/MODEL.toml"), draft.text);
+    }
 }
 
 /// Adds a second model beside each one with latent attention: the same, with both forms the other way round.

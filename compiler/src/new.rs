@@ -100,7 +100,7 @@ pub fn describe(name: &str, checkpoint: &Checkpoint) -> Result<Description, Vec<
     let config_ignore = ask.rest(class);
     let description = Description {
         model,
-        checkpoint: source(&ask, *format, model_type),
+        checkpoint: source(name, &ask, *format, model_type),
         layers: layers.part,
         mixers,
         ffns,
@@ -133,20 +133,28 @@ fn model(ask: &Ask<'_>, class: &class::Class, name: &str) -> ModelPart {
     }
 }
 
-/// A config rarely says where it is published: a folder of a cache is no source.
-fn source(ask: &Ask<'_>, format: Format, model_type: &str) -> CheckpointPart {
+/// A config rarely says where it is published: a folder of a cache is no source, and then the model's own name stands there, which
+/// is all that messages need.
+fn source(name: &str, ask: &Ask<'_>, format: Format, model_type: &str) -> CheckpointPart {
     let is_repository = |text: &&str| text.split('/').count() == 2 && text.split('/').all(is_name);
     let published = ask.config.text("_name_or_path").filter(is_repository).map(str::to_owned);
     let pull = published.clone().filter(|_| format != Format::Gguf);
-    let source = published.map_or_else(|| Noted::todo("where it is published, as owner/name"), Noted::sure);
+    let unknown =
+        || Noted { value: Some(name.to_owned()), note: Some("not stated; where it is published, as owner/name".to_owned()) };
+    let source = published.map_or_else(unknown, Noted::sure);
     CheckpointPart { source, format, model_type: model_type.to_owned(), pull }
 }
 
 /// generation_config.json leaves out what is 1, and 50 for `top_k`.
 fn sampling(generation: Option<&Value>) -> Sampling {
     let Some(generation) = generation else {
-        let todo = "no generation_config.json says what the model was tuned for";
-        return Sampling { temperature: Noted::todo(todo), top_p: Noted::todo(todo), top_k: Noted::todo(todo) };
+        // What the model itself predicts, unchanged.
+        let note = "there is no generation_config.json: the model's own distribution";
+        return Sampling {
+            temperature: Noted { value: Some(1.0), note: Some(note.to_owned()) },
+            top_p: Noted::sure(1.0),
+            top_k: Noted::sure(0),
+        };
     };
     let number = |key: &str| generation.get(key).and_then(Value::as_f64).filter(|v| (0.0..=1e9).contains(v));
     let or = |key: &str, default: f64| match number(key) {

@@ -87,7 +87,7 @@ const TARGETS: Vocabulary<Target> = Vocabulary {
 };
 
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]

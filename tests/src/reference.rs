@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 
-/// The folder of a golden case.
+/// The folder of a golden case. Those that come without a spec stand elsewhere.
 pub fn folder(case: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(case)
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    match case.strip_prefix("unseen-") {
+        Some(folder) => here.join("unseen").join(folder),
+        None => here.join("golden").join(case),
+    }
 }
 
 /// Tensors of a safetensors file, by name.

@@ -15,11 +15,17 @@ use crate::spec::{FfnSpec, MixerSpec, ModelSpec};
 /// Compares what the spec states with what every checkpoint of this `model_type` has.
 pub fn check(spec: &ModelSpec, architecture: &Architecture, diags: &mut Diagnostics) {
     let conventions = Conventions { spec, architecture };
+    // Under the model_type of another model everything else differs too, and says nothing more.
+    let strangers = conventions.kinds();
+    if !strangers.is_empty() {
+        diags.extend(strangers);
+        return;
+    }
     let mut found = conventions.checkpoint();
     found.extend(conventions.model());
     found.extend(conventions.blocks());
-    found.extend(spec.mixers.iter().flat_map(|(name, mixer)| conventions.mixer(name, mixer)));
-    found.extend(spec.ffns.iter().flat_map(|(name, ffn)| conventions.ffn(name, ffn)));
+    found.extend(spec.mixers.iter().flat_map(|(_, mixer)| conventions.mixer(mixer)));
+    found.extend(spec.ffns.iter().flat_map(|(_, ffn)| conventions.ffn(ffn)));
     diags.extend(found);
 }
 
@@ -75,14 +81,14 @@ impl Conventions<'_> {
     }
 
     /// A name in quotes that must be this.
-    fn fixed_name(&self, what: &str, span: &Span, stated: &str, value: &str) -> Option<Diagnostic> {
+    fn fixed_name(&self, what: &str, span: &Span, stated: &str, value: &str, why: &str) -> Option<Diagnostic> {
         (stated != value).then(|| {
             self.mismatch(
                 format!("`{what}` is \"{value}\" in every `{}` checkpoint", self.model_type()),
                 span,
                 format!("the spec says \"{stated}\""),
             )
-            .context(&self.spec.checkpoint.model_type.span, UNSTATED)
+            .context(&self.spec.checkpoint.model_type.span, why)
             .help("follow the architecture")
             .patch(span, format!("\"{value}\""))
         })
@@ -168,7 +174,7 @@ impl Conventions<'_> {
                 NormPlacement::Sandwich => "sandwich",
             };
             let (stated, fixed) = (placement(block.norm.value), placement(self.architecture.norm));
-            found.extend(self.fixed_name("norm", &block.norm.span, stated, fixed));
+            found.extend(self.fixed_name("norm", &block.norm.span, stated, fixed, UNSTATED));
             let message = |what: &str| format!("a layer of every `{}` checkpoint has {what}", self.model_type());
             let diagnostic = match (&block.mixer, &block.ffn, self.architecture.single) {
                 (Some(mixer), Some(ffn), true) => self
@@ -188,17 +194,37 @@ impl Conventions<'_> {
         found
     }
 
-    fn mixer(&self, name: &Spanned<String>, mixer: &MixerSpec) -> Vec<Diagnostic> {
-        let kind = match mixer {
-            MixerSpec::Gqa(_) => MixerKind::Gqa,
-            MixerSpec::Mla(_) => MixerKind::Mla,
-            MixerSpec::Mamba2(_) => MixerKind::Mamba2,
-            MixerSpec::GatedDeltaNet(_) => MixerKind::GatedDeltaNet,
-        };
+    /// Mixers and feed-forwards of a kind that no such checkpoint has.
+    fn kinds(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
         let known: Vec<&str> = self.architecture.mixers.iter().map(|k| k.as_str()).collect();
-        if !self.architecture.mixers.contains(&kind) {
-            return vec![self.unknown_kind(name, "mixer", kind.as_str(), &known)];
+        for (name, mixer) in &self.spec.mixers {
+            let kind = mixer_kind(mixer);
+            if !self.architecture.mixers.contains(&kind) {
+                found.push(self.unknown_kind(name, "mixer", kind.as_str(), &known));
+            }
         }
+        let known: Vec<&str> = self.architecture.ffns.iter().map(|k| k.as_str()).collect();
+        for (name, ffn) in &self.spec.ffns {
+            let kind = ffn_kind(ffn);
+            if !self.architecture.ffns.contains(&kind) {
+                found.push(self.unknown_kind(name, "feed-forward", kind.as_str(), &known));
+            }
+        }
+        found
+    }
+
+    fn unknown_kind(&self, name: &Spanned<String>, what: &str, kind: &str, known: &[&str]) -> Diagnostic {
+        self.mismatch(
+            format!("no {what} of a `{}` checkpoint is `{kind}`", self.model_type()),
+            &name.span,
+            format!("its {what}s are {}", listed(known, "and")),
+        )
+        .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
+        .help("write the kind that the architecture has, or the `model_type` of the checkpoint's config.json")
+    }
+
+    fn mixer(&self, mixer: &MixerSpec) -> Vec<Diagnostic> {
         match mixer {
             MixerSpec::Gqa(gqa) => self.gqa(gqa),
             MixerSpec::Mla(mla) => {
@@ -210,28 +236,8 @@ impl Conventions<'_> {
         }
     }
 
-    /// No checkpoint has a mixer or a feed-forward of this kind.
-    fn unknown_kind(&self, name: &Spanned<String>, what: &str, kind: &str, known: &[&str]) -> Diagnostic {
-        self.mismatch(
-            format!("no {what} of a `{}` checkpoint is `{kind}`", self.model_type()),
-            &name.span,
-            format!("a {}", listed(known, "or")),
-        )
-        .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
-        .help("write the kind that the architecture has, or the `model_type` of the checkpoint's config.json")
-    }
-
-    fn ffn(&self, name: &Spanned<String>, ffn: &FfnSpec) -> Vec<Diagnostic> {
-        let kind = match ffn {
-            FfnSpec::GatedMlp { .. } => FfnKind::GatedMlp,
-            FfnSpec::Mlp { .. } => FfnKind::Mlp,
-            FfnSpec::Moe(_) => FfnKind::Moe,
-        };
-        let known: Vec<&str> = self.architecture.ffns.iter().map(|k| k.as_str()).collect();
+    fn ffn(&self, ffn: &FfnSpec) -> Vec<Diagnostic> {
         match (ffn, &self.architecture.moe) {
-            _ if !self.architecture.ffns.contains(&kind) => {
-                vec![self.unknown_kind(name, "feed-forward", kind.as_str(), &known)]
-            }
             (FfnSpec::GatedMlp { hidden_act, mlp_bias, .. } | FfnSpec::Mlp { hidden_act, mlp_bias, .. }, _) => {
                 self.mlp(hidden_act, mlp_bias)
             }
@@ -266,6 +272,23 @@ impl Conventions<'_> {
     fn layout(&self) -> ExpertLayout {
         let stated = self.spec.weights.experts.as_ref().map(|layout| layout.value);
         self.architecture.expert_layout(*self.spec.checkpoint.format, stated)
+    }
+}
+
+fn mixer_kind(mixer: &MixerSpec) -> MixerKind {
+    match mixer {
+        MixerSpec::Gqa(_) => MixerKind::Gqa,
+        MixerSpec::Mla(_) => MixerKind::Mla,
+        MixerSpec::Mamba2(_) => MixerKind::Mamba2,
+        MixerSpec::GatedDeltaNet(_) => MixerKind::GatedDeltaNet,
+    }
+}
+
+fn ffn_kind(ffn: &FfnSpec) -> FfnKind {
+    match ffn {
+        FfnSpec::GatedMlp { .. } => FfnKind::GatedMlp,
+        FfnSpec::Mlp { .. } => FfnKind::Mlp,
+        FfnSpec::Moe(_) => FfnKind::Moe,
     }
 }
 

@@ -1,13 +1,17 @@
 //! What to say where an op finds no kernel, or more than one: ops that fail for the same reason are told together.
 
+mod part;
+mod stated;
+
+use part::{Part, part};
+
 use super::fit::{self, Asked, Misfit};
 use super::{divisors, size};
-use crate::architecture::Role;
 use crate::diagnostic::{Diagnostic, Id, listed};
 use crate::model::{Model, Requirement, Target};
-use crate::program::{Op, OpKind, Ops};
+use crate::program::{Op, Ops};
 use crate::source::{Span, Spanned};
-use crate::spec::{FfnSpec, GqaSpec, KvCacheLayers, KvDtype, MixerSpec, ModelSpec, ParamRule, RopeSpec, TemplateSpec};
+use crate::spec::{FfnSpec, GqaSpec, MixerSpec, ModelSpec, ParamRule, TemplateSpec};
 
 /// An op of a model on one of its targets, and what it asks of a kernel.
 #[derive(Clone)]
@@ -189,7 +193,7 @@ impl<'a> Need<'a> {
                 Some(Owner::Ffn(name, ffn))
             }),
             Part::Rotation(rotary_dim) => {
-                let rotates = |m: &MixerSpec| rope(m).is_some_and(|rope| size(&rope.rotary_dim) == rotary_dim);
+                let rotates = |m: &MixerSpec| stated::rope(m).is_some_and(|rope| size(&rope.rotary_dim) == rotary_dim);
                 self.spec.mixers.iter().find(|(_, m)| rotates(m)).and_then(|(name, _)| mixer(&name.value))
             }
             Part::Model => None,
@@ -241,8 +245,8 @@ impl<'a> Need<'a> {
                 let stated = accept.iter().find(|format| asked == Asked::Name(format.as_str()));
                 Some(stated.map_or(&accept.span, |format| &format.span))
             }
-            Owner::Mixer(_, mixer) => stated_by_mixer(mixer, param, asked),
-            Owner::Ffn(_, ffn) => stated_by_ffn(ffn, param, asked),
+            Owner::Mixer(_, mixer) => stated::by_mixer(mixer, param, asked),
+            Owner::Ffn(_, ffn) => stated::by_ffn(ffn, param, asked),
             Owner::Model => None,
         };
         let place = match stated {
@@ -261,161 +265,6 @@ impl<'a> Need<'a> {
         let legal = divisors(heads).into_iter().filter(|k| fits(heads / k));
         let nearest = legal.min_by_key(|k| k.abs_diff(kv_heads))?;
         Some(format!("with `num_key_value_heads = {nearest}`, {} would share each, which is legal", heads / nearest))
-    }
-}
-
-/// The rotation of a mixer.
-fn rope(mixer: &MixerSpec) -> Option<&RopeSpec> {
-    match mixer {
-        MixerSpec::Gqa(gqa) => gqa.rope.as_ref(),
-        MixerSpec::Mla(mla) => Some(&mla.rope),
-        MixerSpec::Mamba2(_) | MixerSpec::GatedDeltaNet(_) => None,
-    }
-}
-
-/// Where a mixer states the value of a parameter.
-fn stated_by_mixer<'s>(mixer: &'s MixerSpec, param: &str, asked: Asked) -> Option<&'s Span> {
-    match (param, rope(mixer)) {
-        ("rotary_dim", Some(rope)) => return Some(&rope.rotary_dim.span),
-        ("layout", Some(rope)) => return Some(&rope.interleaved.span),
-        _ => {}
-    }
-    let number = match mixer {
-        MixerSpec::Gqa(gqa) => match param {
-            "head_dim" => &gqa.head_dim,
-            "num_key_value_heads" => &gqa.num_key_value_heads,
-            "kv_dtype" => return Some(cache_dtype(&gqa.kv_cache_dtype, gqa.kv_cache_layers.as_ref(), asked)),
-            "window" => return Some(&gqa.sliding_window.span),
-            _ => return None,
-        },
-        MixerSpec::Mla(mla) => match param {
-            "num_attention_heads" => &mla.num_attention_heads,
-            "qk_nope_head_dim" => &mla.qk_nope_head_dim,
-            "qk_rope_head_dim" => &mla.qk_rope_head_dim,
-            "v_head_dim" => &mla.v_head_dim,
-            "kv_lora_rank" => &mla.kv_lora_rank,
-            "kv_dtype" => return Some(cache_dtype(&mla.kv_cache_dtype, mla.kv_cache_layers.as_ref(), asked)),
-            _ => return None,
-        },
-        MixerSpec::Mamba2(mamba2) => match param {
-            "heads" => &mamba2.mamba_num_heads,
-            "head_dim" => &mamba2.mamba_head_dim,
-            "state" => &mamba2.ssm_state_size,
-            "groups" => &mamba2.n_groups,
-            "chunk" => &mamba2.chunk_size,
-            "conv_kernel" => &mamba2.conv_kernel,
-            _ => return None,
-        },
-        MixerSpec::GatedDeltaNet(net) => match param {
-            "key_heads" => &net.linear_num_key_heads,
-            "key_dim" => &net.linear_key_head_dim,
-            "value_heads" => &net.linear_num_value_heads,
-            "value_dim" | "head_dim" => &net.linear_value_head_dim,
-            "conv_kernel" => &net.linear_conv_kernel_dim,
-            _ => return None,
-        },
-    };
-    Some(&number.span)
-}
-
-fn cache_dtype<'s>(
-    list: &'s Spanned<Vec<Spanned<KvDtype>>>,
-    edges: Option<&'s Spanned<KvCacheLayers>>,
-    asked: Asked,
-) -> &'s Span {
-    let stated = list.iter().chain(edges.map(|edges| &edges.dtype)).find(|d| asked == Asked::Name(d.as_str()));
-    stated.map_or(&list.span, |dtype| &dtype.span)
-}
-
-/// Where a feed-forward states the value of a parameter.
-fn stated_by_ffn<'s>(ffn: &'s FfnSpec, param: &str, asked: Asked) -> Option<&'s Span> {
-    let is = |stated: &Spanned<u64>| asked == Asked::Number(stated.value);
-    match ffn {
-        FfnSpec::GatedMlp { intermediate_size, .. } | FfnSpec::Mlp { intermediate_size, .. } => {
-            is(intermediate_size).then_some(&intermediate_size.span)
-        }
-        FfnSpec::Moe(moe) => match param {
-            "experts" => Some(&moe.n_routed_experts.span),
-            "top_k" => Some(&moe.num_experts_per_tok.span),
-            "act" => Some(&moe.hidden_act.span),
-            "intermediate_size" => Some(&moe.moe_intermediate_size.span),
-            _ if is(&moe.n_routed_experts) => Some(&moe.n_routed_experts.span),
-            _ => {
-                let width = |stated: &'s Spanned<Option<u64>>| {
-                    stated.value.is_some_and(|width| asked == Asked::Number(width)).then_some(&stated.span)
-                };
-                width(&moe.shared_expert_intermediate_size).or_else(|| width(&moe.moe_latent_size))
-            }
-        },
-    }
-}
-
-/// Which part of a model an op belongs to.
-enum Part {
-    Mixer,
-    Ffn,
-    Rotation(usize),
-    Model,
-}
-
-fn part(kind: &OpKind) -> Part {
-    match kind {
-        OpKind::RopeAngles { rotary_dim, .. } => Part::Rotation(*rotary_dim),
-        OpKind::HeadNorm { .. }
-        | OpKind::Rope { .. }
-        | OpKind::KvAppend { .. }
-        | OpKind::Attention { .. }
-        | OpKind::SigmoidMul { .. }
-        | OpKind::LatentNorm { .. }
-        | OpKind::QueryScale { .. }
-        | OpKind::LatentAppend { .. }
-        | OpKind::Mla { .. }
-        | OpKind::CausalConv { .. }
-        | OpKind::Mamba2 { .. }
-        | OpKind::GatedGroupNorm { .. }
-        | OpKind::Delta { .. }
-        | OpKind::GatedHeadNorm { .. } => Part::Mixer,
-        OpKind::Act { .. }
-        | OpKind::ActMul { .. }
-        | OpKind::Route { .. }
-        | OpKind::Experts { .. }
-        | OpKind::SigmoidGateAdd { .. } => Part::Ffn,
-        OpKind::Embedding { .. }
-        | OpKind::Scale { .. }
-        | OpKind::Add { .. }
-        | OpKind::AddScaled { .. }
-        | OpKind::GatherLogitRows { .. }
-        | OpKind::SoftCap { .. } => Part::Model,
-        OpKind::RmsNorm { weight, .. }
-        | OpKind::RmsNormAdd { weight, .. }
-        | OpKind::Linear { weight, .. }
-        | OpKind::AddBias { weight, .. } => part_of_weight(*weight),
-    }
-}
-
-fn part_of_weight(weight: Role) -> Part {
-    match weight {
-        Role::PostAttentionLayernorm
-        | Role::PreFeedforwardLayernorm
-        | Role::PostFeedforwardLayernorm
-        | Role::GateProj
-        | Role::UpProj
-        | Role::DownProj
-        | Role::GateBias
-        | Role::UpBias
-        | Role::DownBias
-        | Role::Router
-        | Role::RouterBias
-        | Role::CorrectionBias
-        | Role::Experts
-        | Role::SharedGateProj
-        | Role::SharedUpProj
-        | Role::SharedDownProj
-        | Role::SharedExpertGate
-        | Role::LatentIn
-        | Role::LatentOut => Part::Ffn,
-        Role::EmbedTokens | Role::Norm | Role::LmHead => Part::Model,
-        _ => Part::Mixer,
     }
 }
 

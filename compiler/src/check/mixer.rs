@@ -21,3 +21,6 @@ pub fn mixer(spec: &ModelSpec, mixer: &MixerSpec, layers: usize, diags: &mut Dia
         MixerSpec::GatedDeltaNet(net) => recurrent::gated_delta_net(net, diags).map(Mixer::GatedDeltaNet),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,12 +47,12 @@ ids! {
     DuplicateValue = "duplicate-value", "The same value or name twice.";
     NameMismatch = "name-mismatch", "A name that differs from that of its folder.";
     UnknownReference = "unknown-reference", "A name that refers to nothing.";
-    UnusedDefinition = "unused-definition", "A block, mixer or feed-forward that no layer uses.";
+    UnusedDefinition = "unused-definition", "A block, mixer, feed-forward or number that nothing uses.";
     LayerPattern = "layer-pattern", "A pattern that does not cover the layers.";
     EmptyBlock = "empty-block", "A block with neither mixer nor feed-forward.";
-    HeadGroup = "head-group", "Query heads that do not divide evenly over the KV heads.";
-    RotaryDim = "rotary-dim", "A rotary width that is odd or over head_dim.";
-    RopeScalingUnstated = "rope-scaling-unstated", "Rope keys that the rope_type lacks or does not have.";
+    HeadGroup = "head-group", "Heads that do not divide evenly over those that they share.";
+    RotaryDim = "rotary-dim", "A rotary width that is odd, or not within a head.";
+    RopeScalingUnstated = "rope-scaling-unstated", "Rope keys or a scale that the rope_type lacks or does not have.";
     ExpressionSyntax = "expression-syntax", "An expression that cannot be read.";
     UnknownDim = "unknown-dim", "An expression over a name that is no dimension here.";
     SoftmaxScale = "softmax-scale", "A softmax scale that this kind of attention cannot have.";

@@ -87,28 +87,52 @@ fn of_mla<'s>(mla: &'s MlaSpec, key: &str) -> Option<&'s Span> {
 }
 
 fn of_rope<'s>(rope: &'s RopeSpec, key: &str) -> Option<&'s Span> {
-    match (key, &rope.scaling.value) {
-        ("rope_theta" | "rope_local_base_freq", _) => return Some(&rope.rope_theta.key),
-        ("rotary_dim" | "partial_rotary_factor", _) => return Some(&rope.rotary_dim.key),
-        ("interleaved", _) => return Some(&rope.interleaved.key),
-        ("truncate", RopeScalingSpec::Yarn(yarn)) => return Some(&yarn.truncate.key),
+    match key {
+        "rope_theta" | "rope_local_base_freq" => return Some(&rope.rope_theta.key),
+        "rotary_dim" | "partial_rotary_factor" => return Some(&rope.rotary_dim.key),
+        "interleaved" => return Some(&rope.interleaved.key),
         _ => {}
     }
-    let of_rope_type = [
-        "rope_type",
-        "factor",
-        "low_freq_factor",
-        "high_freq_factor",
-        "original_max_position_embeddings",
-        "beta_fast",
-        "beta_slow",
-        "mscale",
-        "mscale_all_dim",
-        "attention_factor",
-        "llama_4_scaling_beta",
-    ];
-    of_rope_type.contains(&key).then_some(&rope.scaling.key)
+    let place = match &rope.scaling.value {
+        RopeScalingSpec::Default => None,
+        RopeScalingSpec::Linear { factor } => (key == "factor").then_some(&factor.key),
+        RopeScalingSpec::Llama3 { factor, low_freq_factor, high_freq_factor, original_max_position_embeddings } => match key {
+            "factor" => Some(&factor.key),
+            "low_freq_factor" => Some(&low_freq_factor.key),
+            "high_freq_factor" => Some(&high_freq_factor.key),
+            "original_max_position_embeddings" => Some(&original_max_position_embeddings.key),
+            _ => None,
+        },
+        RopeScalingSpec::Yarn(yarn) => match key {
+            "factor" => Some(&yarn.factor.key),
+            "original_max_position_embeddings" => Some(&yarn.original_max_position_embeddings.key),
+            "beta_fast" => Some(&yarn.beta_fast.key),
+            "beta_slow" => Some(&yarn.beta_slow.key),
+            "mscale" => Some(&yarn.mscale.key),
+            "mscale_all_dim" => Some(&yarn.mscale_all_dim.key),
+            "attention_factor" => Some(&yarn.attention_factor.key),
+            "truncate" => Some(&yarn.truncate.key),
+            "llama_4_scaling_beta" => yarn.llama_4_scaling_beta.as_ref().map(|beta| &beta.key),
+            _ => None,
+        },
+    };
+    // What a rope_type does not have, it rules out.
+    place.or_else(|| OF_ROPE_TYPE.contains(&key).then_some(&rope.scaling.key))
 }
+
+const OF_ROPE_TYPE: [&str; 11] = [
+    "rope_type",
+    "factor",
+    "low_freq_factor",
+    "high_freq_factor",
+    "original_max_position_embeddings",
+    "beta_fast",
+    "beta_slow",
+    "mscale",
+    "mscale_all_dim",
+    "attention_factor",
+    "llama_4_scaling_beta",
+];
 
 fn of_ffn<'s>(ffn: &'s FfnSpec, key: &str) -> Option<&'s Span> {
     match ffn {

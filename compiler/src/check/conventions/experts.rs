@@ -1,6 +1,6 @@
 //! Conventions of experts: what they are, how they are chosen, how they are stored.
 
-use super::Conventions;
+use super::{Conventions, UNSTATED};
 use crate::architecture::{Experts, Shared};
 use crate::diagnostic::{Diagnostic, Id};
 use crate::model::ExpertLayout;
@@ -12,12 +12,12 @@ impl Conventions<'_> {
         found.extend(self.fixed("gated", &moe.gated, experts.gated));
         found.extend(self.fixed("expert_bias", &moe.expert_bias, experts.bias));
         let (stated, fixed) = (moe.scoring_func.value.as_str(), experts.scoring_func.as_str());
-        found.extend(self.fixed_name("scoring_func", &moe.scoring_func.span, stated, fixed));
+        found.extend(self.fixed_name("scoring_func", &moe.scoring_func.span, stated, fixed, "the architecture fixes it"));
         found.extend(self.fixed("router_bias", &moe.router_bias, experts.router_bias));
         found.extend(self.fixed("e_score_correction_bias", &moe.e_score_correction_bias, experts.correction_bias));
         match (&moe.group_score, experts.group_score) {
             (Some(stated), Some(fixed)) => {
-                found.extend(self.fixed_name("group_score", &stated.span, stated.value.as_str(), fixed.as_str()));
+                found.extend(self.fixed_name("group_score", &stated.span, stated.value.as_str(), fixed.as_str(), UNSTATED));
             }
             (_, None) => found.extend(self.fixed("n_group", &moe.n_group, 1)),
             (None, Some(_)) => {}
