@@ -237,5 +237,6 @@ pub fn load(
     match options.kv_cache_dtype {
         KvDtypeName::F32 => Ok(Box::new(OnCpu::<F32>::new(checkpoint, options)?)),
         KvDtypeName::Bf16 => Ok(Box::new(OnCpu::<Bf16>::new(checkpoint, options)?)),
+        other => Err(LoadError::kv_cache_dtype(&INFO, other)),
     }
 }
