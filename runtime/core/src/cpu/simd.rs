@@ -190,12 +190,11 @@ mod tests {
         #[inline(always)]
         fn run<S: Simd>(self, s: S) {
             let mut v = [s.splat(0.0); 8];
-            for i in 0..8 {
-                v[i] = s.load(&self.0[i]);
+            for (v, from) in v.iter_mut().zip(&*self.0) {
+                *v = s.load(from);
             }
-            let v = s.transpose(v);
-            for i in 0..8 {
-                s.store(v[i], &mut self.0[i]);
+            for (v, to) in s.transpose(v).into_iter().zip(self.0) {
+                s.store(v, to);
             }
         }
     }

@@ -196,25 +196,42 @@ impl<D: KvDtype> Part<'_, '_, D> {
     }
 }
 
-/// `out += sum over i of q[i] * rows[i]`, one chain per element.
+/// `out += sum over i of q[i] * rows[i]`, one chain per element; four vectors of chains are in flight together.
 #[inline(always)]
 fn add_rows<S: Simd>(s: S, q: &[f32], rows: &[f32], out: &mut [f32]) {
     let width = out.len();
     let (lanes, rest) = out.as_chunks_mut::<8>();
+    let single = 32 * (lanes.len() / 4);
     let done = 8 * lanes.len();
-    for (l, out) in lanes.iter_mut().enumerate() {
-        let mut chain = s.load(out);
-        for (i, &q) in q.iter().enumerate() {
-            if let Some(row) = rows[i * width + 8 * l..].first_chunk() {
-                chain = s.fma(s.load(row), s.splat(q), chain);
-            }
-        }
-        s.store(chain, out);
+    let (fours, singles) = lanes.as_chunks_mut::<4>();
+    for (l, four) in fours.iter_mut().enumerate() {
+        add_columns(s, q, &rows[32 * l..], width, four);
+    }
+    for (l, lanes) in singles.iter_mut().enumerate() {
+        add_columns(s, q, &rows[single + 8 * l..], width, std::array::from_mut(lanes));
     }
     for (r, out) in rest.iter_mut().enumerate() {
         for (i, &q) in q.iter().enumerate() {
             *out += rows[i * width + done + r] * q;
         }
+    }
+}
+
+/// `N` vectors of the output, and of rows that are `width` apart.
+#[inline(always)]
+fn add_columns<S: Simd, const N: usize>(s: S, q: &[f32], rows: &[f32], width: usize, out: &mut [[f32; 8]; N]) {
+    let mut chains = [s.splat(0.0); N];
+    for n in 0..N {
+        chains[n] = s.load(&out[n]);
+    }
+    for (i, &q) in q.iter().enumerate() {
+        let (q, row) = (s.splat(q), &rows[i * width..][..8 * N].as_chunks::<8>().0[..N]);
+        for n in 0..N {
+            chains[n] = s.fma(s.load(&row[n]), q, chains[n]);
+        }
+    }
+    for n in 0..N {
+        s.store(chains[n], &mut out[n]);
     }
 }
 

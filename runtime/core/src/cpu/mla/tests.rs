@@ -18,12 +18,14 @@ struct Problem<const Q_DIM: usize, const LATENT: usize> {
 }
 
 impl<const Q_DIM: usize, const LATENT: usize> Problem<Q_DIM, LATENT> {
-    fn new(lengths: &[usize], weights: usize, format: StorageFormat) -> Self {
+    fn new(lengths: &[usize], weights: usize, rank: usize, format: StorageFormat) -> Self {
         let mut random = Random::new((Q_DIM * 1000 + LATENT) as u64);
         // Large enough for peaked softmaxes, so that the maximum moves.
         let q = lengths.iter().map(|&n| (0..n).map(|_| std::array::from_fn(|_| 3.0 * random.unit())).collect()).collect();
         let latents = lengths.iter().map(|&n| (0..n).map(|_| std::array::from_fn(|_| 2.0 * random.unit())).collect()).collect();
-        let stored: Vec<half::bf16> = random.units(weights).into_iter().map(half::bf16::from_f32).collect();
+        // Keys and values are then of the size of latents, whatever the rank.
+        let size = 1.5 / (rank as f32).sqrt();
+        let stored: Vec<half::bf16> = random.units(weights).into_iter().map(|w| half::bf16::from_f32(size * w)).collect();
         let weights = stored.iter().map(|w| w.to_f32()).collect();
         let stored = match format {
             StorageFormat::F32 => stored.iter().flat_map(|w| w.to_f32().to_le_bytes()).collect(),
@@ -127,54 +129,80 @@ fn product(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -
     a.into_iter().zip(b).fold((0.0, 0.0), |(sum, magnitude), (a, b)| (sum + a * b, magnitude + (a * b).abs()))
 }
 
-/// Exact outputs of one head for each position of a sequence, with bounds.
-///
-/// A score is a product of products, of lengths `R` and `NOPE + P` or the other way round, and one scaling, so it is off by at most
-/// `delta`, and a weight by that factor. Weights are off by 2 ulp (4 u) of their own and by the roundings of `s - maximum`. The output
-/// is a sum over the context of sums of length `R`, or the other way round, over a sum.
-fn exact<D: KvDtype>(
-    q: &[Vec<f32>],
-    latents: &[Vec<f32>],
-    keys: &[f32],
-    values: &[f32],
+/// Errors that do not know of each other add up like this.
+fn together(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.map(|e| e * e).sum::<f64>().sqrt()
+}
+
+/// One head: weights by element of the key and of the value, `[NOPE][R]` and `[V][R]`.
+struct Head {
+    keys: Vec<Vec<f64>>,
+    values: Vec<Vec<f64>>,
     rank: usize,
-    scale: f32,
-) -> Vec<(f64, f64)> {
-    let stored = |x: &f32| f64::from(D::load(D::store(*x)));
-    let latents: Vec<Vec<f64>> = latents.iter().map(|row| row.iter().map(stored).collect()).collect();
-    let times = |w: &[f32], c: &[f64]| product(w.iter().map(|&w| f64::from(w)), c.iter().copied());
-    // Of each position: (element, sum of magnitudes behind it).
-    let make = |w: &[f32]| -> Vec<Vec<(f64, f64)>> {
-        latents.iter().map(|row| w.chunks(rank).map(|w| times(w, &row[..rank])).collect()).collect()
-    };
-    let (k, v) = (make(keys), make(values));
-    let k: Vec<Vec<(f64, f64)>> = k
-        .into_iter()
-        .zip(&latents)
-        .map(|(k, row)| k.into_iter().chain(row[rank..].iter().map(|&r| (r, r.abs()))).collect())
-        .collect();
-    let mut expected = Vec::new();
-    for (position, q) in q.iter().enumerate() {
-        let (mut scores, mut delta) = (Vec::new(), 0.0f64);
-        for k in &k[..=position] {
-            let sum: f64 = q.iter().zip(k).map(|(&q, k)| f64::from(q) * k.0).sum();
-            let magnitude: f64 = q.iter().zip(k).map(|(&q, k)| f64::from(q).abs() * k.1).sum();
-            scores.push(sum * f64::from(scale));
-            let products = product_bound(rank, magnitude) + product_bound(q.len() + rank, magnitude);
-            delta = delta.max(f64::from(scale) * (products + U * magnitude));
-        }
-        let maximum = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let spread = scores.iter().map(|s| maximum - s).fold(0.0, f64::max);
-        let weights: Vec<f64> = scores.iter().map(|s| (s - maximum).exp()).collect();
-        let total: f64 = weights.iter().sum();
-        let relative = 2.0 * (delta + U * spread) + product_bound(position + 1, 2.0) + product_bound(rank, 2.0) + 10.0 * U;
-        for d in 0..v[0].len() {
-            let sum: f64 = weights.iter().zip(&v).map(|(w, v)| w * v[d].0 / total).sum();
-            let magnitude: f64 = weights.iter().zip(&v).map(|(w, v)| w * v[d].1 / total).sum();
-            expected.push((sum, relative * magnitude));
-        }
+    scale: f64,
+}
+
+impl Head {
+    fn new(weights: &[f32], nope: usize, rank: usize, scale: SoftmaxScale) -> Self {
+        let mut rows: Vec<Vec<f64>> = weights.chunks(rank).map(|row| row.iter().map(|&w| f64::from(w)).collect()).collect();
+        let values = rows.split_off(nope);
+        Self { keys: rows, values, rank, scale: f64::from(scale.value()) }
     }
-    expected
+
+    /// The latent part of a row times each row of weights: sums, and sums of magnitudes.
+    fn make(&self, weights: &[Vec<f64>], row: &[f64]) -> Vec<(f64, f64)> {
+        weights.iter().map(|w| product(w.iter().copied(), row[..self.rank].iter().copied())).collect()
+    }
+
+    /// The score of a query and a latent row, and how far it may be off in either form: the outer sum of products, the inner ones
+    /// behind each of its terms, and one scaling.
+    fn score(&self, q: &[f64], row: &[f64]) -> (f64, f64) {
+        let (rank, nope) = (self.rank, self.keys.len());
+        let key = self.make(&self.keys, row);
+        let (rotated, rotated_magnitude) = product(q[nope..].iter().copied(), row[rank..].iter().copied());
+        let (sum, magnitude) = product(q.iter().copied(), key.iter().map(|k| k.0));
+        let inner = together(q.iter().zip(&key).map(|(q, k)| q * product_bound(rank, k.1)));
+        let expanded = inner + product_bound(q.len(), magnitude + rotated_magnitude);
+        let absorbed: Vec<(f64, f64)> = (0..rank).map(|r| product(q.iter().copied(), self.keys.iter().map(|w| w[r]))).collect();
+        let (_, magnitude) = product(absorbed.iter().map(|a| a.0), row.iter().copied());
+        let inner = together(absorbed.iter().zip(row).map(|(a, c)| c * product_bound(nope, a.1)));
+        let absorbed = inner + product_bound(row.len(), magnitude + rotated_magnitude);
+        let score = self.scale * (sum + rotated);
+        (score, self.scale * expanded.max(absorbed) + U * score.abs())
+    }
+
+    /// Exact outputs for each position of a sequence, with bounds.
+    ///
+    /// A score is off by at most `delta`, and a weight by that factor; weights are off by 2 ulp (4 u) of their own and by the
+    /// roundings of `s - maximum`. The output is a sum over the context of sums of length `R`, or the other way round, over a sum.
+    fn exact(&self, q: &[Vec<f64>], latents: &[Vec<f64>]) -> Vec<(f64, f64)> {
+        let v: Vec<Vec<(f64, f64)>> = latents.iter().map(|row| self.make(&self.values, row)).collect();
+        let mut expected = Vec::new();
+        for (position, q) in q.iter().enumerate() {
+            let seen = position + 1;
+            let scores: Vec<(f64, f64)> = latents[..seen].iter().map(|row| self.score(q, row)).collect();
+            let maximum = scores.iter().map(|s| s.0).fold(f64::NEG_INFINITY, f64::max);
+            let weights: Vec<f64> = scores.iter().map(|s| (s.0 - maximum).exp()).collect();
+            let total: f64 = weights.iter().sum();
+            let weights: Vec<f64> = weights.into_iter().map(|w| w / total).collect();
+            // What a wrong score does to a weight matters as much as the weight does.
+            let off = |s: &(f64, f64)| s.1 + U * (maximum - s.0) + 5.0 * U;
+            let delta: f64 = weights.iter().zip(&scores).map(|(w, s)| w * off(s)).sum::<f64>();
+            let sums: Vec<(f64, f64)> =
+                (0..self.rank).map(|r| product(weights.iter().copied(), latents.iter().map(|row| row[r]))).collect();
+            for (d, row) in self.values.iter().enumerate() {
+                let (sum, magnitude) = product(weights.iter().copied(), v.iter().map(|v| v[d].0));
+                let of_weights: f64 = weights.iter().zip(&scores).zip(&v).map(|((w, s), v)| w * off(s) * v[d].0.abs()).sum();
+                let inner = together(weights.iter().zip(&v).map(|(w, v)| w * product_bound(self.rank, v[d].1)));
+                let expanded = inner + product_bound(seen, magnitude);
+                let inner = together(sums.iter().zip(row).map(|(sum, w)| w * product_bound(seen, sum.1)));
+                let absorbed = inner + product_bound(self.rank, product(row.iter().copied(), sums.iter().map(|s| s.0)).1);
+                let denominator = (delta + product_bound(seen, 1.0) + 2.0 * U) * sum.abs();
+                expected.push((sum, of_weights + expanded.max(absorbed) + denominator));
+            }
+        }
+        expected
+    }
 }
 
 fn check<
@@ -191,14 +219,15 @@ fn check<
     lengths: &[usize],
     format: StorageFormat,
 ) {
-    let problem = Problem::<Q_DIM, LATENT>::new(lengths, HEADS * (NOPE + V) * R, format);
+    let problem = Problem::<Q_DIM, LATENT>::new(lengths, HEADS * (NOPE + V) * R, R, format);
     let mut expected = Vec::new();
     for (q, latents) in problem.q.iter().zip(&problem.latents) {
-        let latents: Vec<Vec<f32>> = latents.iter().map(|row| row.to_vec()).collect();
-        for head in 0..HEADS {
-            let q: Vec<Vec<f32>> = q.iter().map(|q| q[head * (NOPE + P)..][..NOPE + P].to_vec()).collect();
-            let (keys, values) = problem.weights[head * (NOPE + V) * R..][..(NOPE + V) * R].split_at(NOPE * R);
-            expected.extend(exact::<D>(&q, &latents, keys, values, R, scale(NOPE + P).value()));
+        let stored = |x: &f32| f64::from(D::load(D::store(*x)));
+        let latents: Vec<Vec<f64>> = latents.iter().map(|row| row.iter().map(stored).collect()).collect();
+        for (head, weights) in problem.weights.chunks((NOPE + V) * R).enumerate() {
+            let of_head = |q: &[f32; Q_DIM]| q[head * (NOPE + P)..][..NOPE + P].iter().map(|&q| f64::from(q)).collect();
+            let q: Vec<Vec<f64>> = q.iter().map(of_head).collect();
+            expected.extend(Head::new(weights, NOPE, R, scale(NOPE + P)).exact(&q, &latents));
         }
     }
     for isa in Isa::available() {

@@ -181,6 +181,30 @@ fn what_fits_loads_from_a_directory() {
     from.embedding(&HF_EMBED).unwrap();
 }
 
+/// What attention has beside its linear layers; a plan for another number of heads is refused.
+#[test]
+fn latent_projections_and_vectors_load() {
+    const KV_B: LatentUpSpec<2, 3, 4, 32> = LatentUpSpec::new("model.layers.{layer}.self_attn.kv_b_proj.weight", ACCEPT);
+    const SINKS: VectorSpec<2> = VectorSpec::new("model.layers.{layer}.self_attn.sinks", ACCEPT);
+    const OTHER: LatentUpSpec<3, 3, 4, 32> = LatentUpSpec::new("model.layers.{layer}.self_attn.kv_b_proj.weight", ACCEPT);
+    const TABLE: &[TensorCheck] =
+        &[HF_EMBED.once(), HF_Q.per_layer(&LAYERS), HF_NORM.once(), KV_B.per_layer(&LAYERS), SINKS.per_layer(&LAYERS)];
+    let mut tensors = tensors(&HF);
+    for layer in LAYERS {
+        let name = |of: &str| format!("model.layers.{layer}.self_attn.{of}");
+        tensors.push(Tensor::f32(&name("kv_b_proj.weight"), &[14, 32], &[0.25; 448]));
+        tensors.push(Tensor::f32(&name("sinks"), &[2], &[layer as f32, -1.0]));
+    }
+    let dir = hf_dir(&config(), &tensors);
+    let checkpoint = Arc::new(Checkpoint::open(dir.path()).unwrap());
+    let cpu = Cpu::new(1, Isa::Portable).unwrap();
+    let from = Loader::new(&checkpoint, &cpu, TABLE, &HF.config).unwrap();
+    assert_eq!(from.vector(&SINKS, 2).unwrap().values(), &[2.0, -1.0]);
+    assert_eq!(from.latent_up(&KV_B, 1).unwrap().bytes(), 4 * 448);
+    let other = from.latent_up(&OTHER, 1).map(|_| ()).unwrap_err().to_string();
+    assert!(other.contains("kv_b_proj.weight: the spec needs [21, 32], the checkpoint has [14, 32]"), "{other}");
+}
+
 #[test]
 fn what_fits_loads_from_a_gguf() {
     let dir = gguf_dir(&metadata(), &tensors(&GGUF));
