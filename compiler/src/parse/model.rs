@@ -43,9 +43,7 @@ const STORAGE_FORMATS: Vocabulary<StorageFormat> = Vocabulary {
         }
         names
     },
-    not_yet: &[
-        "f64", "fp8_e5m2", "q8_1", "q2_k", "q3_k", "q8_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0",
-    ],
+    not_yet: &["f64", "fp8_e5m2", "q8_1", "q2_k", "q3_k", "q8_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0"],
     not_yet_id: Id::WeightFormatUnsupported,
 };
 

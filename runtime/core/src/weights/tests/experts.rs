@@ -188,7 +188,8 @@ fn biases_alternate_as_the_rows_do() {
     let experts = gated(&TRANSPOSED, &tensors);
     let cpu = Cpu::new(2, Isa::detect()).unwrap();
     let (mut x, mut logits) = (Rows::<f32, H>::with_capacity(1), Rows::<f32, E>::with_capacity(1));
-    (x.set_rows(1), logits.set_rows(1));
+    x.set_rows(1);
+    logits.set_rows(1);
     for e in 0..E {
         logits.row_mut(0).fill(0.0);
         logits.row_mut(0)[e] = 1.0;
