@@ -181,6 +181,34 @@ fn every_layout_gives_the_same_result() {
 }
 
 #[test]
+fn biases_alternate_as_the_rows_do() {
+    // Without products of gate and up, an expert is a constant: down(silu(gate bias) * up bias) + down bias.
+    let mut tensors = both(|layer| transposed(layer, 0.25));
+    tensors.iter_mut().filter(|t| t.name.ends_with("gate_up")).for_each(|t| t.data.fill(0));
+    let experts = gated(&TRANSPOSED, &tensors);
+    let cpu = Cpu::new(2, Isa::detect()).unwrap();
+    let (mut x, mut logits) = (Rows::<f32, H>::with_capacity(1), Rows::<f32, E>::with_capacity(1));
+    x.set_rows(1);
+    logits.set_rows(1);
+    for e in 0..E {
+        logits.row_mut(0).fill(0.0);
+        logits.row_mut(0)[e] = 1.0;
+        let mut routes = Routes::<E, 1>::new(1);
+        route(&cpu, &logits, Router::new(RouterScores::Softmax, true, 1.0), &mut routes);
+        let mut out = Rows::with_capacity(1);
+        experts.forward::<4, Silu, _>(&cpu, &x, &routes, &mut ExpertRows::new(1), &mut out);
+        let bias = |r: usize| 0.25 * f64::from(number(7, e, r, 0));
+        let inner: Vec<f64> = (0..I).map(|i| bias(2 * i) / (1.0 + (-bias(2 * i)).exp()) * bias(2 * i + 1)).collect();
+        for (h, &got) in out.row(0).iter().enumerate() {
+            let terms: Vec<f64> = (0..I).map(|i| f64::from(number(DOWN, e, h, i)) * inner[i]).collect();
+            let exact = terms.iter().sum::<f64>() + 0.25 * f64::from(number(8, e, h, 0));
+            let size = terms.iter().map(|t| t.abs()).sum::<f64>() + 1.0;
+            assert!((f64::from(got) - exact).abs() < 1e-5 * size, "expert {e}, output {h}: {got}, exactly {exact}");
+        }
+    }
+}
+
+#[test]
 fn mxfp4_stays_small() {
     let experts = gated(&TRANSPOSED, &both(|layer| mxfp4(layer, 0.0)));
     assert_eq!(experts.bytes(), E * 3 * H * I * 17 / 32 + 4 * E * (2 * I + H));
