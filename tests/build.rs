@@ -17,13 +17,17 @@ fn main() {
     let mut sources = driver::read(&root, "tests/golden", "kernel-templates").expect("specs and templates are readable");
     draft_unseen(&mut sources, &root.join("tests/unseen"));
     swap_forms(&mut sources);
+    wrong_scale(&mut sources, &root);
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
 
     let mut modules = String::new();
     let mut entries = String::new();
     for model in &models {
-        for file in emit::model(&programs(model)) {
+        for mut file in emit::model(&programs(model)) {
+            if model.name == WRONG_SCALE {
+                take_latent_scale(&mut file.text);
+            }
             let path = out.join("golden").join(&file.path);
             fs::create_dir_all(path.parent().expect("a file stands in a folder")).expect("OUT_DIR is writable");
             fs::write(&path, &file.text).expect("OUT_DIR is writable");
@@ -71,4 +75,27 @@ fn swap_forms(sources: &mut SourceMap) {
     for (path, text) in swapped {
         sources.add(path, text);
     }
+}
+
+/// A model that is wrong on purpose: its scores are scaled for the width of the latent. Its spec is right, or it would not compile.
+const WRONG_SCALE: &str = "bard-mla-wrong-scale";
+
+fn wrong_scale(sources: &mut SourceMap, root: &Path) {
+    let spec = root.join("model-specs/bard-mla/MODEL.toml");
+    println!("cargo::rerun-if-changed={}", spec.display());
+    let text = fs::read_to_string(spec).expect("the spec of bard-mla is readable");
+    let text = text.replacen("name = \"bard-mla\"", &format!("name = \"{WRONG_SCALE}\""), 1);
+    // What the binary would carry is of no use here.
+    let text: String = text
+        .lines()
+        .filter(|l| !l.contains("checkpoint.pull") && !l.contains("bundle = "))
+        .fold(String::new(), |t, l| t + l + "\n");
+    sources.add(format!("tests/golden/{WRONG_SCALE}/MODEL.toml"), text);
+}
+
+/// 1 / sqrt(kv_lora_rank + qk_rope_head_dim), in place of what the spec states.
+fn take_latent_scale(text: &mut String) {
+    let Some(at) = text.find("SoftmaxScale::rsqrt_yarn(") else { return };
+    let end = at + text[at..].find(';').expect("a constant ends");
+    text.replace_range(at..end, "SoftmaxScale::rsqrt(96, 0.102_062_07)");
 }

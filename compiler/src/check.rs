@@ -179,6 +179,7 @@ fn pull(spec: &PullSpec) -> Pull {
             file: file.value.rsplit('/').next().unwrap_or_default().to_owned(),
             sha256: sha256.value.clone(),
         },
+        PullSpec::Bundle { files } => Pull::Bundle { files: files.iter().map(|f| f.value.clone()).collect() },
     }
 }
 

@@ -110,6 +110,11 @@ pub enum Pull {
         /// SHA-256 of the whole file.
         sha256: String,
     },
+    /// Files that the binary carries.
+    Bundle {
+        /// Their paths below the spec's folder.
+        files: Vec<String>,
+    },
 }
 
 /// One kind of block: norms, a mixer, a feed-forward.

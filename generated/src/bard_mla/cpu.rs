@@ -9,7 +9,7 @@ use tenon_core::cpu::{
     Absorbed, Cpu, Expanded, add, gather_logit_rows, latent_norm, mla_decode,
     mla_prefill, query_scale, rms_norm, rope_tail, route, silu_mul,
 };
-use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
+use tenon_core::dtype::{Bf16, F32, Fp8E4m3, KvDtype, KvDtypeName};
 use tenon_core::layers::{each_layer, per_layer};
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
 use tenon_core::moe::{ExpertRows, Routes, Silu};
@@ -208,6 +208,6 @@ pub fn load(
     match options.kv_cache_dtype {
         KvDtypeName::F32 => Ok(Box::new(OnCpu::<F32>::new(checkpoint, options)?)),
         KvDtypeName::Bf16 => Ok(Box::new(OnCpu::<Bf16>::new(checkpoint, options)?)),
-        other => Err(LoadError::kv_cache_dtype(&INFO, other)),
+        KvDtypeName::Fp8E4m3 => Ok(Box::new(OnCpu::<Fp8E4m3>::new(checkpoint, options)?)),
     }
 }

@@ -7,7 +7,10 @@ pub mod cpu;
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::model::{ChatTemplate, KvLayer, ModelEntry, ModelInfo, SamplingDefaults};
+use tenon_core::model::{
+    BundledFile, ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource,
+    SamplingDefaults,
+};
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::rope::{Interleaved, Rope, RopeScaling};
 use tenon_core::scale::{QueryScale, SoftmaxScale};
@@ -74,7 +77,11 @@ pub const SHARED_EXPERT_INTERMEDIATE_SIZE: usize = 96;
 pub const ROUTER: Router<4, 2> = Router::new(RouterScores::Softmax, true, 1.0);
 
 /// What the cache may be, the default first.
-pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::F32, KvDtypeName::Bf16];
+pub const KV_CACHE_DTYPES: [KvDtypeName; 3] = [
+    KvDtypeName::F32,
+    KvDtypeName::Bf16,
+    KvDtypeName::Fp8E4m3,
+];
 /// The cache of each layer.
 pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
 
@@ -149,7 +156,33 @@ pub const INFO: ModelInfo = ModelInfo {
     kv_elements_per_token: 576,
     kv_fixed_bytes_per_token: 0,
     state_bytes_per_slot: 0,
-    pull: &[],
+    pull: &[
+        PullSource::Bundle {
+            files: &[
+                BundledFile {
+                    name: "config.json",
+                    bytes: include_bytes!(
+                        concat!(env!("CARGO_MANIFEST_DIR"),
+                        "/../model-specs/bard-mla/weights/config.json")
+                    ),
+                },
+                BundledFile {
+                    name: "model.safetensors",
+                    bytes: include_bytes!(
+                        concat!(env!("CARGO_MANIFEST_DIR"),
+                        "/../model-specs/bard-mla/weights/model.safetensors")
+                    ),
+                },
+                BundledFile {
+                    name: "tokenizer.json",
+                    bytes: include_bytes!(
+                        concat!(env!("CARGO_MANIFEST_DIR"),
+                        "/../model-specs/bard-mla/weights/tokenizer.json")
+                    ),
+                },
+            ],
+        },
+    ],
     chat_template: ChatTemplate::None,
     sampling: SamplingDefaults {
         temperature: 0.8,

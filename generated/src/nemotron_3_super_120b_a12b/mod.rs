@@ -177,7 +177,7 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("use_conv_bias", Expected::Bool(true)),
         ConfigKey::new("use_bias", Expected::Bool(false)),
         ConfigKey::new("time_step_min", Expected::Float(0.001)),
-        ConfigKey::new("mlp_bias", Expected::Bool(false)),
+        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
         ConfigKey::new("n_routed_experts", Expected::Int(512)),
         ConfigKey::new("num_experts_per_tok", Expected::Int(22)),
         ConfigKey::new("moe_intermediate_size", Expected::Int(2688)),

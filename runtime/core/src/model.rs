@@ -126,6 +126,26 @@ pub enum PullSource {
         /// SHA-256 of the whole file.
         sha256: &'static str,
     },
+    /// Files that the binary carries: a model that answers without any network.
+    Bundle {
+        /// At least one.
+        files: &'static [BundledFile],
+    },
+}
+
+/// A file that the binary carries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct BundledFile {
+    /// Its name in the model's folder.
+    pub name: &'static str,
+    /// Its content.
+    pub bytes: &'static [u8],
+}
+
+impl std::fmt::Debug for BundledFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "BundledFile({}, {} bytes)", self.name, self.bytes.len())
+    }
 }
 
 /// A part of a file that a Python package ships.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenon_core::cpu::{Isa, physical_threads};
-use tenon_core::model::{LoadOptions, Memory, Model, ModelEntry, ModelInfo};
+use tenon_core::model::{LoadOptions, Memory, Model, ModelEntry, ModelInfo, PullSource};
 use tenon_core::weights::{Checkpoint, LoadError};
 use tenon_engine::{ChatTemplate, Engine, EngineConfig, Request, SamplingParams, Tokenizer, random_seed};
 
 use crate::Failure;
 use crate::cli::{ContextArgs, LoadArgs, SamplingArgs};
 use crate::home::{Home, is_filled};
+use crate::pull;
 
 /// Tokens per page of the cache.
 pub const PAGE_SIZE: usize = 64;
@@ -38,6 +39,12 @@ pub fn checkpoint(info: &ModelInfo, weights: Option<&PathBuf>, home: &Home) -> R
         Some(path) => path.clone(),
         None => {
             let dir = home.model(info.name);
+            // What the program carries itself needs no command of its own.
+            if let Some(at) = info.pull.iter().position(|source| matches!(source, PullSource::Bundle { .. }))
+                && !is_filled(&dir)
+            {
+                pull::pull(info, Some(at + 1), home)?;
+            }
             if !is_filled(&dir) {
                 let (name, dir) = (info.name, dir.display());
                 return Err(format!(

