@@ -43,8 +43,9 @@ pub struct Architecture {
     pub rotates: bool,
     /// Some layers see a window only, and this key of the config states the base of their rotation.
     pub sliding_rope_theta: Option<&'static str>,
-    /// Pairs of the rotation are neighbours, in the semantics of Hugging Face transformers.
-    pub rope_interleaved: bool,
+    /// Pairs of the rotation are neighbours, in the semantics of Hugging Face transformers; `None` where the config says it
+    /// (`rope_interleave`).
+    pub rope_interleaved: Option<bool>,
     /// RMS norm over each head of q and k.
     pub qk_norm: bool,
     /// Biases on q, k and v: what config.json's `attention_bias` says, or a fixed value of the class.
@@ -257,7 +258,7 @@ const DECODER: Architecture = Architecture {
     softmax_scale: "rsqrt(head_dim)",
     rotates: true,
     sliding_rope_theta: None,
-    rope_interleaved: false,
+    rope_interleaved: Some(false),
     qk_norm: false,
     qkv_bias: Bias::Config,
     output_bias: Bias::Config,

@@ -46,11 +46,13 @@ pub fn ffns(model: &Model) -> Vec<(&str, &Ffn)> {
 
 /// Every feed-forward of experts once.
 pub fn moes(model: &Model) -> Vec<(&str, &Moe)> {
-    let moe = |(name, ffn)| match ffn {
-        &Ffn::Moe(ref moe) => Some((name, moe)),
-        _ => None,
-    };
-    ffns(model).into_iter().filter_map(moe).collect()
+    let mut moes = Vec::new();
+    for (name, ffn) in ffns(model) {
+        if let Ffn::Moe(moe) = ffn {
+            moes.push((name, moe));
+        }
+    }
+    moes
 }
 
 /// The rotations of a model, each with the mixer that first uses it; equal ones once.

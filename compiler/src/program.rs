@@ -284,11 +284,13 @@ impl Program<'_> {
     }
 
     /// Elements of recurrent state of one sequence, all f32: for each group, its layers, those of one layer's convolution, and
-    /// those of one layer's recurrence.
+    /// those of one layer's recurrence, whose heads are kept in whole vectors of 8.
     pub fn state_elements(&self) -> Vec<(&Group, u64, u64)> {
         let of = |group: &Group| match self.model.kinds[group.kind].mixer.as_ref()?.1 {
-            Mixer::Mamba2(m) => Some(((m.conv_kernel - 1) * m.conv_dim(), m.heads * m.head_dim * m.state)),
-            Mixer::GatedDeltaNet(d) => Some(((d.conv_kernel - 1) * d.conv_dim(), d.value_heads * d.key_dim * d.value_dim)),
+            Mixer::Mamba2(m) => Some(((m.conv_kernel - 1) * m.conv_dim(), m.heads * m.head_dim.next_multiple_of(8) * m.state)),
+            Mixer::GatedDeltaNet(d) => {
+                Some(((d.conv_kernel - 1) * d.conv_dim(), d.value_heads * d.key_dim * d.value_dim.next_multiple_of(8)))
+            }
             Mixer::Gqa(_) | Mixer::Mla(_) => None,
         };
         self.groups.iter().filter_map(|g| of(g).map(|(conv, state)| (g, conv as u64, state as u64))).collect()

@@ -89,7 +89,8 @@ def fill(model, generator):
     normal = lambda p, std: torch.randn(p.shape, generator=generator, dtype=torch.float32) * std
     for name, p in list(model.named_parameters()) + list(model.named_buffers()):
         last = name.split(".")[-1]
-        if "inv_freq" in name or not p.dtype.is_floating_point or p.numel() == 0:
+        # Of the buffers only this one is a weight; the others are constants of the class, such as a scale of the embedding.
+        if p.dtype not in (torch.bfloat16, torch.float32) or (not isinstance(p, torch.nn.Parameter) and last != "e_score_correction_bias"):
             continue
         if last == "A_log":
             value = torch.log(0.5 + 4.0 * torch.rand(p.shape, generator=generator))

@@ -6,11 +6,11 @@ use crate::model::{CheckpointFormat, ExpertLayout, GroupScore, ScoringFunc};
 const SPECULATION: (&str, Implied) =
     ("num_nextn_predict_layers", Implied::Ignored("layers for speculation are not used, and their tensors must be ignored too"));
 
-/// Neighbours are rotated, experts follow a few dense layers.
+/// Neighbours are rotated unless the config says otherwise; experts follow a few dense layers.
 const LATENT: Architecture = Architecture {
     mixers: &[MixerKind::Mla],
     ffns: &[FfnKind::GatedMlp, FfnKind::Moe],
-    rope_interleaved: true,
+    rope_interleaved: None,
     mlp_layer_types: true,
     implied: &[SPECULATION],
     ..DECODER
@@ -20,6 +20,7 @@ const LATENT_EXPERTS: Experts = Experts { scaled: true, shared: Shared::Plain, .
 
 pub(super) const DEEPSEEK_V2: Architecture = Architecture {
     model_type: "deepseek_v2",
+    rope_interleaved: Some(true),
     mlp_bias: Bias::Config,
     // The reference never divides the weights by their sum, whatever `norm_topk_prob` says.
     moe: Some(Experts { group_score: Some(GroupScore::Max), norm_topk_prob: Some(false), ..LATENT_EXPERTS }),
@@ -46,7 +47,7 @@ pub(super) const MISTRAL4: Architecture = Architecture {
 pub(super) const MINICPM3: Architecture = Architecture {
     model_type: "minicpm3",
     ffns: &[FfnKind::GatedMlp],
-    rope_interleaved: false,
+    rope_interleaved: Some(false),
     embedding_scale: "scale_emb",
     residual_scale: Some("scale_depth * rsqrt(num_hidden_layers)"),
     logit_scale: Some("dim_model_base / hidden_size"),

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Id, listed};
 use crate::expr::Expr;
 use crate::model::{Activation, CheckpointFormat, ExpertLayout, NormPlacement};
 use crate::source::{Span, Spanned};
-use crate::spec::{FfnSpec, MixerSpec, ModelSpec};
+use crate::spec::{FfnSpec, MixerSpec, ModelSpec, RopeSpec};
 
 /// Compares what the spec states with what every checkpoint of this `model_type` has.
 pub fn check(spec: &ModelSpec, architecture: &Architecture, diags: &mut Diagnostics) {
@@ -218,7 +218,7 @@ impl Conventions<'_> {
         self.mismatch(
             format!("no {what} of a `{}` checkpoint is `{kind}`", self.model_type()),
             &name.span,
-            format!("its {what}s are {}", listed(known, "and")),
+            format!("a `{}` has {}", self.model_type(), listed(known, "and")),
         )
         .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
         .help("write the kind that the architecture has, or the `model_type` of the checkpoint's config.json")
@@ -228,12 +228,17 @@ impl Conventions<'_> {
         match mixer {
             MixerSpec::Gqa(gqa) => self.gqa(gqa),
             MixerSpec::Mla(mla) => {
-                let interleaved = self.fixed("interleaved", &mla.rope.interleaved, self.architecture.rope_interleaved);
+                let interleaved = self.interleaved(&mla.rope);
                 let eps = self.fixed_number("latent_rms_norm_eps", &mla.latent_rms_norm_eps, LATENT_NORM_EPS);
                 interleaved.into_iter().chain(eps).collect()
             }
             MixerSpec::Mamba2(_) | MixerSpec::GatedDeltaNet(_) => Vec::new(),
         }
+    }
+
+    /// How rotary pairs lie, where no config says it.
+    fn interleaved(&self, rope: &RopeSpec) -> Option<Diagnostic> {
+        self.fixed("interleaved", &rope.interleaved, self.architecture.rope_interleaved?)
     }
 
     fn ffn(&self, ffn: &FfnSpec) -> Vec<Diagnostic> {

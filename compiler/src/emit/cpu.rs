@@ -40,7 +40,8 @@ pub fn cpu(program: &Program<'_>) -> String {
     let blocks = (0..model.kinds.len()).map(|kind| block(program, kind));
     let (step, caches) = (step::step(program), step::caches(program));
     let (scratch, load) = (step::scratch(program), step::load(program));
-    let body = quote!(#tiles #(#blocks)* #step #caches #scratch #load);
+    let believed = step::state_bytes(program);
+    let body = quote!(#tiles #(#blocks)* #step #caches #scratch #load #believed);
 
     let mut imports = Imports::of(&body);
     let functions = functions(program);

@@ -53,7 +53,7 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
     let model = program.model;
     let dtypes = super::constants::common_dtypes(model);
     let named = |f: &dyn Fn(KvDtype) -> u64| dtypes.iter().map(|d| (d.as_str().to_owned(), f(*d))).collect();
-    let scratch = |rows| program.buffers.iter().filter(|b| b.buf.rows == rows).map(|b| 4 * b.buf.width as u64).sum();
+    let scratch = |rows| program.buffers.iter().filter(|b| b.buf.rows == rows).map(|b| 4 * b.buf.width as u64).sum::<u64>();
     let decode_context = PLAN_CONTEXT.min(model.max_position_embeddings as u64);
     let mut decode = Cost::default();
     for (op, times) in weighted(program) {
@@ -74,7 +74,7 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
             .collect(),
         kv_bytes_per_token: named(&|d| program.kv_bytes_per_token(d)),
         kv_bytes_per_sequence: named(&|d| program.kv_bytes_per_token(d) * model.max_position_embeddings as u64),
-        scratch_bytes_per_token: scratch(RowsOf::Tokens),
+        scratch_bytes_per_token: scratch(RowsOf::Tokens) + memory::routed_bytes(program),
         scratch_bytes_per_logit_row: scratch(RowsOf::LogitRows),
         state_bytes_per_slot: program.state_bytes_per_slot(),
         state_bytes_per_snapshot: program.state_bytes_per_slot(),

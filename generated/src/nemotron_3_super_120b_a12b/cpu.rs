@@ -21,8 +21,8 @@ use tenon_core::weights::{Checkpoint, LoadError};
 
 use super::weights::{BlockAttention, Experts, Kind, Mamba, PATTERN, Weights};
 use super::{
-    ATTENTION_SOFTMAX_SCALE, INFO, MAMBA_TIME_STEP_MIN, MAX_POSITION_EMBEDDINGS,
-    RMS_NORM_EPS, ROUTER, VOCAB_SIZE,
+    ATTENTION_SOFTMAX_SCALE, ENTRY_BYTES, INFO, MAMBA_TIME_STEP_MIN,
+    MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, ROUTER, VOCAB_SIZE,
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
@@ -315,3 +315,8 @@ pub fn load(
         other => Err(LoadError::kv_cache_dtype(&INFO, other)),
     }
 }
+
+const _: () = assert!(
+    40 * < Mamba2State < 128, 64, 128, 10240, 4 > > ::ENTRY_BYTES == INFO
+    .state_bytes_per_slot
+);

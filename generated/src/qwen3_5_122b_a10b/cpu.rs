@@ -23,8 +23,8 @@ use tenon_core::weights::{Checkpoint, LoadError};
 
 use super::weights::{BlockLinear, Full, Kind, PATTERN, Weights};
 use super::{
-    ATTENTION_ROPE, ATTENTION_SOFTMAX_SCALE, INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS,
-    ROUTER, VOCAB_SIZE,
+    ATTENTION_ROPE, ATTENTION_SOFTMAX_SCALE, ENTRY_BYTES, INFO, MAX_POSITION_EMBEDDINGS,
+    RMS_NORM_EPS, ROUTER, VOCAB_SIZE,
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
@@ -325,3 +325,8 @@ pub fn load(
         other => Err(LoadError::kv_cache_dtype(&INFO, other)),
     }
 }
+
+const _: () = assert!(
+    36 * < DeltaState < 64, 128, 128, 12288, 4 > > ::ENTRY_BYTES == INFO
+    .state_bytes_per_slot
+);

@@ -76,8 +76,7 @@ impl Conventions<'_> {
                 .help("write rope_type = \"none\" and delete the other keys of the table");
             return vec![diagnostic];
         }
-        let mut found: Vec<Diagnostic> =
-            self.fixed("interleaved", &rope.interleaved, architecture.rope_interleaved).into_iter().collect();
+        let mut found: Vec<Diagnostic> = self.interleaved(rope).into_iter().collect();
         // Where layers with a window have a base of their own, the config stretches the others alone.
         let own_base = architecture.sliding_rope_theta.is_some_and(|key| key != "rope_theta");
         if own_base && gqa.sliding_window.value.is_some() && !matches!(rope.scaling.value, RopeScalingSpec::Default) {

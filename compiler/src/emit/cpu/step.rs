@@ -225,6 +225,27 @@ pub fn caches(program: &Program<'_>) -> TokenStream {
     }
 }
 
+/// What the compiler believed of the states, checked again by rustc.
+pub fn state_bytes(program: &Program<'_>) -> TokenStream {
+    let space = blank();
+    let states: Vec<TokenStream> = program
+        .groups
+        .iter()
+        .filter_map(|group| {
+            let (_, mixer) = program.model.kinds[group.kind].mixer.as_ref().filter(|(_, mixer)| mixer.is_recurrent())?;
+            let (ty, layers) = (cache_type(mixer, &ident("D")), int(group.layers.len()));
+            Some(quote!(#layers * <#ty>::ENTRY_BYTES))
+        })
+        .collect();
+    if states.is_empty() {
+        return TokenStream::new();
+    }
+    quote! {
+        #space
+        const _: () = assert!(#(#states)+* == INFO.state_bytes_per_slot);
+    }
+}
+
 /// The activations of a step.
 pub fn scratch(program: &Program<'_>) -> TokenStream {
     let space = blank();

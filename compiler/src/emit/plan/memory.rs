@@ -2,7 +2,8 @@
 
 use super::{Deployment, bytes, line};
 use crate::emit::text::thousands;
-use crate::model::{KvDtype, Mixer};
+use crate::lower;
+use crate::model::{KvDtype, Mixer, Moe};
 use crate::program::{CacheDtype, ExpertDims, Program, TensorShape};
 
 /// Slots for which the plan states the size of the state pool.
@@ -28,6 +29,17 @@ pub(super) fn weight_bytes(program: &Program<'_>, format: tenon_formats::Storage
         S::Norm { .. } | S::Bias { .. } | S::Vector { .. } | S::Decay { .. } | S::Conv { .. } => 4 * shape.elements(),
     };
     program.tensors.iter().filter(|t| !t.shared).map(|t| of(t.shape) * program.copies(t)).sum()
+}
+
+/// Bytes per token of what routed experts need beside rows: a row inside and one outside for each expert of a token (with a gate, two
+/// inside), and four numbers per route.
+pub(super) fn routed_bytes(program: &Program<'_>) -> u64 {
+    let of = |(_, moe): (&str, &Moe)| {
+        let outside = moe.latent.unwrap_or(program.model.hidden_size);
+        let inside = moe.intermediate_size * if moe.gated { 2 } else { 1 };
+        4 * moe.top_k as u64 * (outside + inside + 4) as u64
+    };
+    lower::moes(program.model).into_iter().map(of).sum()
 }
 
 pub(super) fn memory(program: &Program<'_>, facts: &Deployment, text: &mut String) {
@@ -87,7 +99,7 @@ fn state(program: &Program<'_>, facts: &Deployment, text: &mut String) {
                 m.conv_kernel - 1,
                 thousands(m.conv_dim() as u64),
                 m.heads,
-                m.head_dim,
+                m.head_dim.next_multiple_of(8),
                 m.state
             ),
             Some((_, Mixer::GatedDeltaNet(d))) => format!(
@@ -96,7 +108,7 @@ fn state(program: &Program<'_>, facts: &Deployment, text: &mut String) {
                 thousands(d.conv_dim() as u64),
                 d.value_heads,
                 d.key_dim,
-                d.value_dim
+                d.value_dim.next_multiple_of(8)
             ),
             _ => format!("{}", conv + state),
         };

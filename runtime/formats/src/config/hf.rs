@@ -152,18 +152,19 @@ impl Stated {
     }
 
     /// One base for layers that see everything and one for layers that see a window (Gemma 3): the older, flat names for the
-    /// two, `rope_theta` and `rope_local_base_freq`, are the canonical ones. Any other setting of one layer type stays under its
-    /// own path.
+    /// two, `rope_theta` and `rope_local_base_freq`, are the canonical ones. Any other setting of layers with a window stays under
+    /// its own path.
     fn flatten_rope_per_layer_type(&mut self) -> Result<(), ConfigError> {
         for (layer_type, theta) in [("full_attention", "rope_theta"), ("sliding_attention", "rope_local_base_freq")] {
             let table = format!("rope_parameters.{layer_type}");
             let Some(path) = self.keys.keys().find(|path| path.ends_with(&table)).cloned() else { continue };
             let Some(ConfigValue { value, .. }) = self.keys.remove(&path) else { continue };
             for (key, value) in object(value, &path)? {
-                let name = match key.as_str() {
-                    "rope_theta" => theta.to_owned(),
-                    // The same for both, or a key that nothing binds.
-                    "rope_type" if value == "default" => key.clone(),
+                let name = match (key.as_str(), layer_type) {
+                    ("rope_theta", _) => theta.to_owned(),
+                    // Only layers that see everything are stretched, and the flat names are about them.
+                    (_, "full_attention") => key.clone(),
+                    ("rope_type", _) if value == "default" => continue,
                     _ => format!("{path}.{key}"),
                 };
                 if !value.is_null() {

@@ -291,3 +291,22 @@ fn lists_that_no_config_has_are_refused() {
     let expected = "`llama.b` is a list of 32769 values, and all lists outside of `tokenizer.` may have 65536 together";
     assert_eq!(read(&[32_768, 32_769]).unwrap_err().to_string(), expected);
 }
+
+#[test]
+fn gemma3_stretches_the_layers_without_a_window() {
+    let config = |sliding: &str| {
+        let text = format!(
+            r#"{{"model_type": "gemma3_text", "num_hidden_layers": 6, "rope_parameters": {{
+                "full_attention": {{"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000.0}},
+                "sliding_attention": {{"rope_type": "{sliding}", "rope_theta": 10000.0}}}}}}"#
+        );
+        CanonicalConfig::from_hf_text(text.as_bytes()).unwrap()
+    };
+    let stretched = config("default");
+    assert_eq!((stretched.text("rope_type"), stretched.float("factor")), (Some("linear"), Some(8.0)));
+    let bases = (stretched.float("rope_theta"), stretched.float("rope_local_base_freq"));
+    assert_eq!(bases, (Some(1_000_000.0), Some(10_000.0)));
+    assert!(stretched.get("rope_parameters.sliding_attention.rope_type").is_none());
+    // A window that is stretched too is nothing that a spec can state, and so nothing that passes unseen.
+    assert_eq!(config("linear").text("rope_parameters.sliding_attention.rope_type"), Some("linear"));
+}
