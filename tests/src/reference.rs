@@ -35,6 +35,12 @@ impl Tensors {
         tensor.data().chunks_exact(4).map(|b| b.try_into().expect("four bytes")).collect()
     }
 
+    /// Whether there is a tensor of this name.
+    pub fn has(&self, name: &str) -> bool {
+        let file = SafeTensors::deserialize(&self.bytes).unwrap_or_else(|e| panic!("{}: {e}", self.path.display()));
+        file.tensor(name).is_ok()
+    }
+
     /// An f32 tensor, flat.
     pub fn f32(&self, name: &str) -> Vec<f32> {
         self.elements(name, Dtype::F32).into_iter().map(f32::from_le_bytes).collect()

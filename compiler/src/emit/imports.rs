@@ -16,11 +16,22 @@ impl Imports {
     /// The names in `tokens`.
     pub fn of(tokens: &TokenStream) -> Self {
         fn collect(tokens: TokenStream, used: &mut BTreeSet<String>) {
+            // What stands behind `::` belongs to what stands before it.
+            let mut of_path = 0;
             for token in tokens {
-                match token {
-                    TokenTree::Ident(name) => _ = used.insert(name.to_string()),
-                    TokenTree::Group(group) => collect(group.stream(), used),
-                    TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+                of_path = match token {
+                    TokenTree::Punct(punct) if punct.as_char() == ':' => of_path + 1,
+                    TokenTree::Ident(name) => {
+                        if of_path < 2 {
+                            used.insert(name.to_string());
+                        }
+                        0
+                    }
+                    TokenTree::Group(group) => {
+                        collect(group.stream(), used);
+                        0
+                    }
+                    TokenTree::Punct(_) | TokenTree::Literal(_) => 0,
                 }
             }
         }

@@ -21,8 +21,8 @@ use tenon_core::weights::{Checkpoint, LoadError};
 
 use super::weights::{BlockAttention, Experts, Kind, Mamba, PATTERN, Weights};
 use super::{
-    ATTENTION_SOFTMAX_SCALE, ENTRY_BYTES, INFO, MAMBA_TIME_STEP_MIN,
-    MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, ROUTER, VOCAB_SIZE,
+    ATTENTION_SOFTMAX_SCALE, INFO, MAMBA_TIME_STEP_MIN, MAX_POSITION_EMBEDDINGS,
+    RMS_NORM_EPS, ROUTER, VOCAB_SIZE,
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.

@@ -23,8 +23,8 @@ use tenon_core::weights::{Checkpoint, LoadError};
 
 use super::weights::{BlockLinear, Full, Kind, PATTERN, Weights};
 use super::{
-    ATTENTION_ROPE, ATTENTION_SOFTMAX_SCALE, ENTRY_BYTES, INFO, MAX_POSITION_EMBEDDINGS,
-    RMS_NORM_EPS, ROUTER, VOCAB_SIZE,
+    ATTENTION_ROPE, ATTENTION_SOFTMAX_SCALE, INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS,
+    ROUTER, VOCAB_SIZE,
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
