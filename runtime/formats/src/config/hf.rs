@@ -20,7 +20,15 @@ const QUANTIZATION: &str = "quantization_config";
 impl CanonicalConfig {
     /// Reads the text of a config.json.
     pub fn from_hf_text(text: &[u8]) -> Result<Self, ConfigError> {
-        Self::flattened(json::parse(&standard(text))?)
+        let root = match json::parse(text) {
+            // Only then, and only where it is short: a file may be as long as it likes, and most are JSON.
+            Err(error) if text.len() <= LONGEST_CONFIG => match standard(text) {
+                Cow::Borrowed(_) => return Err(error.into()),
+                Cow::Owned(standard) => json::parse(&standard)?,
+            },
+            other => other?,
+        };
+        Self::flattened(root)
     }
 
     /// Reads a config.json.
@@ -189,6 +197,9 @@ impl Stated {
         None
     }
 }
+
+/// Longest config.json in which words that are no JSON are looked for, in bytes.
+const LONGEST_CONFIG: usize = 1 << 24;
 
 /// Python writes infinities as bare words, which JSON does not have: as texts, they are read. Words inside of texts stay.
 fn standard(text: &[u8]) -> Cow<'_, [u8]> {
