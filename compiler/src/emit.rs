@@ -39,12 +39,18 @@ pub fn model(programs: &[Program<'_>]) -> Vec<File> {
     let file = |name: &str, text: String| File { path: format!("{module}/{name}"), text };
     let mut files = vec![
         file("mod.rs", constants::constants(programs)),
+        file("config.rs", constants::config_file(&programs[0])),
+        file("layers.rs", weights::layers(&programs[0])),
+        file("tensors.rs", weights::tensors(&programs[0])),
         file("weights.rs", weights::weights(&programs[0])),
         file("plan.txt", plan::plan(programs)),
     ];
     for program in programs {
         match program.target {
-            Target::Cpu => files.push(file("cpu.rs", cpu::cpu(program))),
+            Target::Cpu => {
+                files.push(file("cpu.rs", cpu::cpu(program)));
+                files.push(file("cpu_memory.rs", cpu::memory(program)));
+            }
             // `check` refuses templates for a target without an emitter, and without templates no program gets here.
             Target::Sm90a => unreachable!("no template of sm_90a passes check"),
         }

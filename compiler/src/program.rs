@@ -296,6 +296,11 @@ impl Program<'_> {
         self.groups.iter().filter_map(|g| of(g).map(|(conv, state)| (g, conv as u64, state as u64))).collect()
     }
 
+    /// Whether any layer keeps a state per sequence.
+    pub fn is_recurrent(&self) -> bool {
+        !self.state_elements().is_empty()
+    }
+
     /// Bytes of recurrent state of one sequence, and of one snapshot of it.
     pub fn state_bytes_per_slot(&self) -> u64 {
         self.state_elements().iter().map(|(group, conv, state)| 4 * (conv + state) * group.layers.len() as u64).sum()

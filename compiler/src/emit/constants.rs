@@ -12,7 +12,7 @@ use crate::model::{ChatTemplate, ConfigValue, KvCache, KvDtype, Model, Pull, Tar
 use crate::program::{CacheDtype, Program, Schedule};
 
 /// What `mod.rs` may import from the runtime.
-const RUNTIME: [(&str, &[&str]); 6] = [
+const RUNTIME: [(&str, &[&str]); 5] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
     (
         "tenon_core::model",
@@ -21,7 +21,6 @@ const RUNTIME: [(&str, &[&str]); 6] = [
     ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
     ("tenon_core::scale", &["QueryScale", "SoftmaxScale"]),
-    ("tenon_core::weights", &["ConfigContract", "ConfigKey", "Expected", "IgnoredKey"]),
 ];
 
 /// The text of `mod.rs`.
@@ -32,14 +31,14 @@ pub fn constants(programs: &[Program<'_>]) -> String {
     let modules = programs.iter().map(|p| {
         let target = ident(p.target.name());
         let doc = format!(" One step on {}.", p.target.name());
-        quote!(#[doc = #doc] pub mod #target;)
+        let memory = ident(&format!("{}_memory", p.target.name()));
+        quote!(#[doc = #doc] pub mod #target; mod #memory;)
     });
     let (hidden, vocab, positions) = (int(model.hidden_size), int(model.vocab_size), int(model.max_position_embeddings));
     let (layers, eps) = (int(model.pattern.len()), f32_literal(model.rms_norm_eps as f32));
     let parameters = TokenStream::from(proc_macro2::TokenTree::from(proc_macro2::Literal::u64_unsuffixed(program.parameters())));
     let (factors, mixers, ffns) = (factors(model), parts::mixers(model), parts::ffns(model));
     let kv_layers = kv_layers(program);
-    let config = config(model);
     let info = info(program);
     let entry = entry(programs);
     let asserts = asserts(program);
@@ -62,8 +61,6 @@ pub fn constants(programs: &[Program<'_>]) -> String {
         #ffns
         #kv_layers
         #space
-        #config
-        #space
         #info
         #space
         #entry
@@ -77,10 +74,17 @@ pub fn constants(programs: &[Program<'_>]) -> String {
         &[&header, &edit_line(&model.folder)],
         quote! {
             #(#modules)*
-            /// Tensors of the checkpoint, and weights as they are kept.
+            mod config;
+            /// Which layers are what.
+            pub mod layers;
+            /// Tensors of the checkpoint.
+            pub mod tensors;
+            /// Weights as they are kept.
             pub mod weights;
             #space
             #(#runtime)*
+            #space
+            pub use config::CONFIG;
             #space
             #body
         },
@@ -155,6 +159,17 @@ fn kv_layers(program: &Program<'_>) -> TokenStream {
         /// The cache of each layer.
         pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = #table;
     }
+}
+
+/// The text of `config.rs`.
+pub fn config_file(program: &Program<'_>) -> String {
+    let (model, space) = (program.model, blank());
+    let body = config(model);
+    let mut imports = Imports::of(&body);
+    let names = ["ConfigContract", "ConfigKey", "Expected", "IgnoredKey"];
+    let runtime = imports.take("tenon_core::weights", names);
+    let header = format!("{}: what the config of its checkpoint must say.", model.name);
+    rust(&[&header, &edit_line(&model.folder)], quote!(#runtime #space #body))
 }
 
 fn config(model: &Model) -> TokenStream {
@@ -276,19 +291,19 @@ fn asserts(program: &Program<'_>) -> TokenStream {
     for group in &program.groups {
         let layers = constant(&format!("{}_layers", group.field));
         asserts.extend(quote!(
-            const _: () = assert!(weights::#layers[weights::#layers.len() - 1] < NUM_HIDDEN_LAYERS);
+            const _: () = assert!(layers::#layers[layers::#layers.len() - 1] < NUM_HIDDEN_LAYERS);
         ));
     }
     let counts = program.groups.iter().map(|g| {
         let layers = constant(&format!("{}_layers", g.field));
-        quote!(weights::#layers.len())
+        quote!(layers::#layers.len())
     });
     asserts.extend(quote!(
         const _: () = assert!(#(#counts)+* == NUM_HIDDEN_LAYERS);
     ));
     if let Schedule::Pattern(_) = program.schedule {
         asserts.extend(quote!(
-            const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);
+            const _: () = assert!(layers::PATTERN.len() == NUM_HIDDEN_LAYERS);
         ));
     }
     asserts

@@ -1,6 +1,7 @@
 //! `cpu.rs` of a model: one step on the CPU as straight-line calls, a function per kind of block.
 
 mod call;
+mod memory;
 mod step;
 
 use std::collections::BTreeSet;
@@ -35,14 +36,24 @@ const CPU: &str = "tenon_core::cpu";
 /// The text of `cpu.rs`.
 pub fn cpu(program: &Program<'_>) -> String {
     let model = program.model;
-    let space = blank();
     let tiles = tiles(program);
     let blocks = (0..model.kinds.len()).map(|kind| block(program, kind));
-    let (step, caches) = (step::step(program), step::caches(program));
-    let (scratch, load) = (step::scratch(program), step::load(program));
-    let believed = step::state_bytes(program);
-    let body = quote!(#tiles #(#blocks)* #step #caches #scratch #load #believed);
+    let (step, load) = (step::step(program), step::load(program));
+    let body = quote!(#tiles #(#blocks)* #step #load);
+    let header = format!("{} on the CPU: one step over a batch, layer by layer.", model.name);
+    file(program, &header, &["Caches", "Scratch"], body)
+}
 
+/// The text of `cpu_memory.rs`.
+pub fn memory(program: &Program<'_>) -> String {
+    let (caches, scratch, believed) = (memory::caches(program), memory::scratch(program), memory::state_bytes(program));
+    let what = if program.is_recurrent() { "caches, recurrent states and activations" } else { "caches and activations" };
+    let header = format!("{} on the CPU: {what}.", program.model.name);
+    file(program, &header, &[], quote!(#caches #scratch #believed))
+}
+
+fn file(program: &Program<'_>, header: &str, memory: &[&str], body: TokenStream) -> String {
+    let (model, space) = (program.model, blank());
     let mut imports = Imports::of(&body);
     let functions = functions(program);
     let runtime: Vec<TokenStream> = RUNTIME
@@ -53,25 +64,17 @@ pub fn cpu(program: &Program<'_>) -> String {
         })
         .collect();
     let kinds: BTreeSet<String> = program.groups.iter().map(|g| kind_type(model, g).to_string()).collect();
-    let kinds = kinds.iter().map(String::as_str).chain(["Kind", "PATTERN", "Weights"]);
-    let weights = imports.take("super::weights", kinds);
-    let constants = imports.constants("super");
-    let std = imports.take("std::marker", ["PhantomData"]);
-    let header = format!("{} on the CPU: one step over a batch, layer by layer.", model.name);
-    rust(
-        &[&header, &edit_line(&model.folder)],
-        quote! {
-            #std
-            use std::sync::Arc;
-            #space
-            #(#runtime)*
-            #space
-            #weights
-            #constants
-            #space
-            #body
-        },
-    )
+    let own = [
+        imports.take("super::cpu_memory", memory.iter().copied()),
+        imports.take("super::layers", ["Kind", "PATTERN"]),
+        imports.take("super::weights", kinds.iter().map(String::as_str).chain(["Weights"])),
+        imports.constants("super"),
+    ];
+    let own = own.into_iter().flatten();
+    let std = [imports.take("std::marker", ["PhantomData"]), imports.take("std::sync", ["Arc"])];
+    let std: Vec<TokenStream> = std.into_iter().flatten().collect();
+    let std = (!std.is_empty()).then(|| quote!(#(#std)* #space));
+    rust(&[header, &edit_line(&model.folder)], quote!(#std #(#runtime)* #space #(#own)* #space #body))
 }
 
 /// Last segments of the free functions that the selected kernels name.
@@ -158,7 +161,7 @@ fn block(program: &Program<'_>, kind: usize) -> TokenStream {
             }
         };
     };
-    let cache = step::cache_type(mixer, &ident("D"));
+    let cache = memory::cache_type(mixer, &ident("D"));
     let (generics, cache) = if mixer.is_recurrent() {
         (quote!(), quote!(state: &mut #cache))
     } else {

@@ -1,4 +1,5 @@
-//! `weights.rs` of a model: the tensors of its checkpoint as typed constants, and the structs that hold them.
+//! `layers.rs`, `tensors.rs` and `weights.rs` of a model: which layers are what, the tensors of its checkpoint as typed constants, and
+//! the structs that hold them.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -43,48 +44,70 @@ const RUNTIME: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The text of `weights.rs`.
-pub fn weights(program: &Program<'_>) -> String {
-    let model = program.model;
+/// The text of `tensors.rs`.
+pub fn tensors(program: &Program<'_>) -> String {
     let space = blank();
-    let accept = model.checkpoint.accept.iter().map(|f| ident(f.variant()));
-    let specs = program.tensors.iter().filter(|t| !t.shared || t.role == Role::LmHead).map(|t| spec(program, t));
-    let layers = program.groups.iter().map(layer_list);
-    let pattern = pattern(program);
+    let accept = program.model.checkpoint.accept.iter().map(|f| ident(f.variant()));
+    let specs = program.tensors.iter().filter(|t| has_spec(t)).map(|t| spec(program, t));
     let checks: Vec<TokenStream> = checks(program);
     let count = int(checks.len());
-    let blocks = (0..model.kinds.len()).map(|kind| block(program, kind));
-    let all = all(program);
     let body = quote! {
         /// Storage formats that a tensor may have.
         pub const ACCEPT: &[StorageFormat] = &[#(StorageFormat::#accept),*];
-        #space
-        #(#layers)*
-        #pattern
         #space
         #(#specs)*
         #space
         /// Every tensor that the checkpoint must hold.
         pub const TENSORS: [TensorCheck; #count] = [#(#checks),*];
-        #(#blocks)*
-        #all
     };
     let mut imports = Imports::of(&body);
+    let layers = layer_names(program, &mut imports);
+    let header = format!("{}: the tensors of its checkpoint.", program.model.name);
+    file(program, &header, imports, layers, body)
+}
+
+/// The text of `layers.rs`.
+pub fn layers(program: &Program<'_>) -> String {
+    let layers = program.groups.iter().map(layer_list);
+    let pattern = pattern(program);
+    let body = quote!(#(#layers)* #pattern);
+    let header = format!("{}: which layers are what.", program.model.name);
+    file(program, &header, Imports::of(&body), None, body)
+}
+
+/// Imports the lists of layers.
+fn layer_names(program: &Program<'_>, imports: &mut Imports) -> Option<TokenStream> {
+    let names: Vec<String> = program.groups.iter().map(|g| constant(&format!("{}_layers", g.field)).to_string()).collect();
+    imports.take("super::layers", names.iter().map(String::as_str))
+}
+
+/// The text of `weights.rs`.
+pub fn weights(program: &Program<'_>) -> String {
+    let blocks = (0..program.model.kinds.len()).map(|kind| block(program, kind));
+    let all = all(program);
+    let body = quote!(#(#blocks)* #all);
+    let mut imports = Imports::of(&body);
+    let specs = program.tensors.iter().filter(|t| has_spec(t)).map(|t| spec_name(program, t).to_string());
+    let names: Vec<String> = specs.chain(["TENSORS".to_owned()]).collect();
+    let layers = layer_names(program, &mut imports);
+    let tensors = imports.take("super::tensors", names.iter().map(String::as_str));
+    let own = quote!(use super::CONFIG; #layers #tensors);
+    let header = format!("{}: its weights, as they are kept.", program.model.name);
+    file(program, &header, imports, Some(own), body)
+}
+
+/// A tensor has a constant of its own unless it is another's; a tied head has one all the same, as another view of the embedding.
+fn has_spec(tensor: &Tensor) -> bool {
+    !tensor.shared || tensor.role == Role::LmHead
+}
+
+fn file(program: &Program<'_>, header: &str, mut imports: Imports, own: Option<TokenStream>, body: TokenStream) -> String {
+    let space = blank();
+    let std = imports.take("std::sync", ["Arc"]).map(|arc| quote!(#arc #space));
     let runtime: Vec<TokenStream> =
         RUNTIME.iter().filter_map(|(path, names)| imports.take(path, names.iter().copied())).collect();
-    let header = format!("{}: the tensors of its checkpoint, and the weights as they are kept.", model.name);
-    rust(
-        &[&header, &edit_line(&model.folder)],
-        quote! {
-            use std::sync::Arc;
-            #space
-            #(#runtime)*
-            #space
-            use super::CONFIG;
-            #space
-            #body
-        },
-    )
+    let own = own.map(|own| quote!(#own #space));
+    rust(&[header, &edit_line(&program.model.folder)], quote!(#std #(#runtime)* #space #own #body))
 }
 
 /// The constant that names a tensor. Two kinds of block each have their own.
@@ -123,7 +146,7 @@ fn spec(program: &Program<'_>, tensor: &Tensor) -> TokenStream {
         }
     };
     let plus_one = tensor.plus_one.then(|| quote!(.plus_one()));
-    quote!(const #name: #spec<#dims> = #spec::new(#in_file, ACCEPT)#order #plus_one;)
+    quote!(pub(super) const #name: #spec<#dims> = #spec::new(#in_file, ACCEPT)#order #plus_one;)
 }
 
 /// The names of all tensors of a layer's experts.

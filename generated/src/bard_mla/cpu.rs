@@ -10,16 +10,15 @@ use tenon_core::cpu::{
     mla_prefill, query_scale, rms_norm, rope_tail, route, silu_mul,
 };
 use tenon_core::dtype::{Bf16, F32, Fp8E4m3, KvDtype, KvDtypeName};
-use tenon_core::layers::{each_layer, per_layer};
+use tenon_core::layers::each_layer;
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
-use tenon_core::moe::{ExpertRows, Routes, Silu};
-use tenon_core::rope::{Interleaved, RopeAngles};
-use tenon_core::rows::Rows;
+use tenon_core::moe::Silu;
 use tenon_core::weights::{Checkpoint, LoadError};
 
+use super::cpu_memory::{Caches, Scratch};
 use super::weights::{Block, Weights};
 use super::{
-    INFO, LATENT_RMS_NORM_EPS, MAX_POSITION_EMBEDDINGS, QUERY_SCALE, RMS_NORM_EPS, ROPE,
+    INFO, LATENT_RMS_NORM_EPS, MAX_POSITION_EMBEDDINGS, QUERY_SCALE, RMS_NORM_EPS,
     ROUTER, SOFTMAX_SCALE, VOCAB_SIZE,
 };
 
@@ -88,76 +87,6 @@ impl<D: KvDtype> Model for OnCpu<D> {
         w.lm_head.forward::<TILE>(cpu, &s.last_h, &mut s.logits); // [logit rows, 1024]
         logits.write(&s.logits);
         Ok(())
-    }
-}
-
-/// The KV cache of every layer.
-struct Caches<D: KvDtype> {
-    block: Box<[LatentCache<D, 64, 32>; 6]>,
-}
-
-impl<D: KvDtype> Caches<D> {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            block: per_layer(|| LatentCache::new(limits.pages, limits.page_size)),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.block.iter().map(LatentCache::bytes).sum::<usize>()
-    }
-}
-
-/// Activations of one step.
-struct Scratch {
-    x: Rows<f32, 192>,
-    h: Rows<f32, 192>,
-    q_a: Rows<f32, 96>,
-    q_a_h: Rows<f32, 96>,
-    q: Rows<f32, 256>,
-    latent: Rows<f32, 96>,
-    attn: Rows<f32, 128>,
-    router: Rows<f32, 4>,
-    o: Rows<f32, 192>,
-    gate: Rows<f32, 96>,
-    up: Rows<f32, 96>,
-    last: Rows<f32, 192>,
-    last_h: Rows<f32, 192>,
-    logits: Rows<f32, 1024>,
-    angles: RopeAngles<32, Interleaved>,
-    routes: Routes<4, 2>,
-    expert_rows: ExpertRows<192, 96>,
-}
-
-impl Scratch {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            x: Rows::with_capacity(limits.max_tokens),
-            h: Rows::with_capacity(limits.max_tokens),
-            q_a: Rows::with_capacity(limits.max_tokens),
-            q_a_h: Rows::with_capacity(limits.max_tokens),
-            q: Rows::with_capacity(limits.max_tokens),
-            latent: Rows::with_capacity(limits.max_tokens),
-            attn: Rows::with_capacity(limits.max_tokens),
-            router: Rows::with_capacity(limits.max_tokens),
-            o: Rows::with_capacity(limits.max_tokens),
-            gate: Rows::with_capacity(limits.max_tokens),
-            up: Rows::with_capacity(limits.max_tokens),
-            last: Rows::with_capacity(limits.max_logit_rows),
-            last_h: Rows::with_capacity(limits.max_logit_rows),
-            logits: Rows::with_capacity(limits.max_logit_rows),
-            angles: RopeAngles::new(&ROPE, limits.max_tokens),
-            routes: Routes::new(limits.max_tokens),
-            expert_rows: ExpertRows::new(limits.max_tokens * 2),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.x.bytes() + self.h.bytes() + self.q_a.bytes() + self.q_a_h.bytes()
-            + self.q.bytes() + self.latent.bytes() + self.attn.bytes()
-            + self.router.bytes() + self.o.bytes() + self.gate.bytes() + self.up.bytes()
-            + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
-            + self.routes.bytes() + self.expert_rows.bytes()
     }
 }
 

@@ -3,7 +3,13 @@
 
 /// One step on cpu.
 pub mod cpu;
-/// Tensors of the checkpoint, and weights as they are kept.
+mod cpu_memory;
+mod config;
+/// Which layers are what.
+pub mod layers;
+/// Tensors of the checkpoint.
+pub mod tensors;
+/// Weights as they are kept.
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
@@ -14,7 +20,8 @@ use tenon_core::model::{
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::rope::{Interleaved, Rope, RopeScaling};
 use tenon_core::scale::{QueryScale, SoftmaxScale};
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+pub use config::CONFIG;
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 192;
@@ -85,66 +92,6 @@ pub const KV_CACHE_DTYPES: [KvDtypeName; 3] = [
 /// The cache of each layer.
 pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
 
-/// What the checkpoint's config must say, or it is refused.
-pub const CONFIG: ConfigContract = ConfigContract {
-    keys: &[
-        ConfigKey::new("model_type", Expected::Text("mistral4")),
-        ConfigKey::new("hidden_size", Expected::Int(192)),
-        ConfigKey::new("vocab_size", Expected::Int(1024)),
-        ConfigKey::new("max_position_embeddings", Expected::Int(2048)),
-        ConfigKey::new("rms_norm_eps", Expected::Float(1e-6)),
-        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
-        ConfigKey::new("num_hidden_layers", Expected::Int(6)),
-        ConfigKey::new("num_attention_heads", Expected::Int(4)),
-        ConfigKey::new("num_key_value_heads", Expected::AbsentOr(&Expected::Int(4))),
-        ConfigKey::new("q_lora_rank", Expected::Int(96)),
-        ConfigKey::new("kv_lora_rank", Expected::Int(64)),
-        ConfigKey::new("qk_nope_head_dim", Expected::Int(32)),
-        ConfigKey::new("qk_rope_head_dim", Expected::Int(32)),
-        ConfigKey::new("v_head_dim", Expected::Int(32)),
-        ConfigKey::new("attention_bias", Expected::Bool(false)),
-        ConfigKey::new("interleaved", Expected::Bool(true)),
-        ConfigKey::new("rope_theta", Expected::Float(10000.0)),
-        ConfigKey::new("rotary_dim", Expected::Int(32)),
-        ConfigKey::new("rope_type", Expected::Text("yarn")),
-        ConfigKey::new("factor", Expected::Float(4.0)),
-        ConfigKey::new("original_max_position_embeddings", Expected::Int(512)),
-        ConfigKey::new("beta_fast", Expected::Float(32.0)),
-        ConfigKey::new("beta_slow", Expected::Float(1.0)),
-        ConfigKey::new("truncate", Expected::Bool(true)),
-        ConfigKey::new("mscale", Expected::Float(1.0)),
-        ConfigKey::new("mscale_all_dim", Expected::Float(1.0)),
-        ConfigKey::new("attention_factor", Expected::Absent),
-        ConfigKey::new("llama_4_scaling_beta", Expected::Float(0.1)),
-        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new("n_routed_experts", Expected::Int(4)),
-        ConfigKey::new("num_experts_per_tok", Expected::Int(2)),
-        ConfigKey::new("moe_intermediate_size", Expected::Int(96)),
-        ConfigKey::new("hidden_act", Expected::Text("silu")),
-        ConfigKey::new("gated", Expected::Bool(true)),
-        ConfigKey::new("expert_bias", Expected::Bool(false)),
-        ConfigKey::new("scoring_func", Expected::Text("softmax")),
-        ConfigKey::new("router_bias", Expected::Bool(false)),
-        ConfigKey::new("e_score_correction_bias", Expected::Bool(false)),
-        ConfigKey::new("n_group", Expected::Int(1)),
-        ConfigKey::new("topk_group", Expected::Int(1)),
-        ConfigKey::new("norm_topk_prob", Expected::Bool(true)),
-        ConfigKey::new("routed_scaling_factor", Expected::Float(1.0)),
-        ConfigKey::new("moe_latent_size", Expected::Absent),
-        ConfigKey::new("shared_expert_intermediate_size", Expected::Int(96)),
-        ConfigKey::new("shared_expert_gate", Expected::Bool(false)),
-        ConfigKey::new("swiglu_limit", Expected::Absent),
-        ConfigKey::new("swiglu_alpha", Expected::Absent),
-        ConfigKey::new("mlp_layer_types", Expected::Each("sparse", 6)),
-    ],
-    ignored: &[
-        IgnoredKey::new(
-            "num_nextn_predict_layers",
-            "layers for speculation are not used, and their tensors must be ignored too",
-        ),
-    ],
-};
-
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
     name: "bard-mla",
@@ -201,6 +148,6 @@ pub const ENTRY: ModelEntry = ModelEntry {
 const _: () = assert!(32 == QK_ROPE_HEAD_DIM);
 const _: () = assert!(NUM_EXPERTS_PER_TOK <= N_ROUTED_EXPERTS);
 const _: () = assert!(
-    weights::BLOCK_LAYERS[weights::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::BLOCK_LAYERS[layers::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
-const _: () = assert!(weights::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);
+const _: () = assert!(layers::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);

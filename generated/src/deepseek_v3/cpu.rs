@@ -10,17 +10,16 @@ use tenon_core::cpu::{
     mla_prefill, rms_norm, rope_tail, route_biased, silu_mul,
 };
 use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
-use tenon_core::layers::{each_layer, per_layer};
+use tenon_core::layers::each_layer;
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
-use tenon_core::moe::{ExpertRows, Routes, Silu};
-use tenon_core::rope::{Interleaved, RopeAngles};
-use tenon_core::rows::Rows;
+use tenon_core::moe::Silu;
 use tenon_core::weights::{Checkpoint, LoadError};
 
+use super::cpu_memory::{Caches, Scratch};
 use super::weights::{Dense, Sparse, Weights};
 use super::{
     EXPERTS_ROUTER, INFO, LATENT_RMS_NORM_EPS, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS,
-    ROPE, SOFTMAX_SCALE, VOCAB_SIZE,
+    SOFTMAX_SCALE, VOCAB_SIZE,
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
@@ -124,84 +123,6 @@ impl<D: KvDtype> Model for OnCpu<D> {
         w.lm_head.forward::<TILE>(cpu, &s.last_h, &mut s.logits); // [logit rows, 129280]
         logits.write(&s.logits);
         Ok(())
-    }
-}
-
-/// The KV cache of every layer.
-struct Caches<D: KvDtype> {
-    dense: Box<[LatentCache<D, 512, 64>; 3]>,
-    sparse: Box<[LatentCache<D, 512, 64>; 58]>,
-}
-
-impl<D: KvDtype> Caches<D> {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            dense: per_layer(|| LatentCache::new(limits.pages, limits.page_size)),
-            sparse: per_layer(|| LatentCache::new(limits.pages, limits.page_size)),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.dense.iter().map(LatentCache::bytes).sum::<usize>()
-            + self.sparse.iter().map(LatentCache::bytes).sum::<usize>()
-    }
-}
-
-/// Activations of one step.
-struct Scratch {
-    x: Rows<f32, 7168>,
-    h: Rows<f32, 7168>,
-    q_a: Rows<f32, 1536>,
-    q_a_h: Rows<f32, 1536>,
-    q: Rows<f32, 24576>,
-    latent: Rows<f32, 576>,
-    attn: Rows<f32, 16384>,
-    gate: Rows<f32, 18432>,
-    up: Rows<f32, 18432>,
-    router: Rows<f32, 256>,
-    o: Rows<f32, 7168>,
-    gate_2048: Rows<f32, 2048>,
-    up_2048: Rows<f32, 2048>,
-    last: Rows<f32, 7168>,
-    last_h: Rows<f32, 7168>,
-    logits: Rows<f32, 129280>,
-    angles: RopeAngles<64, Interleaved>,
-    routes: Routes<256, 8>,
-    expert_rows: ExpertRows<7168, 2048>,
-}
-
-impl Scratch {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            x: Rows::with_capacity(limits.max_tokens),
-            h: Rows::with_capacity(limits.max_tokens),
-            q_a: Rows::with_capacity(limits.max_tokens),
-            q_a_h: Rows::with_capacity(limits.max_tokens),
-            q: Rows::with_capacity(limits.max_tokens),
-            latent: Rows::with_capacity(limits.max_tokens),
-            attn: Rows::with_capacity(limits.max_tokens),
-            gate: Rows::with_capacity(limits.max_tokens),
-            up: Rows::with_capacity(limits.max_tokens),
-            router: Rows::with_capacity(limits.max_tokens),
-            o: Rows::with_capacity(limits.max_tokens),
-            gate_2048: Rows::with_capacity(limits.max_tokens),
-            up_2048: Rows::with_capacity(limits.max_tokens),
-            last: Rows::with_capacity(limits.max_logit_rows),
-            last_h: Rows::with_capacity(limits.max_logit_rows),
-            logits: Rows::with_capacity(limits.max_logit_rows),
-            angles: RopeAngles::new(&ROPE, limits.max_tokens),
-            routes: Routes::new(limits.max_tokens),
-            expert_rows: ExpertRows::new(limits.max_tokens * 8),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.x.bytes() + self.h.bytes() + self.q_a.bytes() + self.q_a_h.bytes()
-            + self.q.bytes() + self.latent.bytes() + self.attn.bytes()
-            + self.gate.bytes() + self.up.bytes() + self.router.bytes() + self.o.bytes()
-            + self.gate_2048.bytes() + self.up_2048.bytes() + self.last.bytes()
-            + self.last_h.bytes() + self.logits.bytes() + self.routes.bytes()
-            + self.expert_rows.bytes()
     }
 }
 

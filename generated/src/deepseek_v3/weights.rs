@@ -1,97 +1,25 @@
-//! deepseek-v3: the tensors of its checkpoint, and the weights as they are kept.
+//! deepseek-v3: its weights, as they are kept.
 //! Generated from model-specs/deepseek-v3; edit the TOMLs there, then `cargo build`.
 
 use std::sync::Arc;
 
 use tenon_core::cpu::Cpu;
-use tenon_core::layers::layer_range;
 use tenon_core::linear::{Embedding, LatentUp, Linear, Norm, Vector};
 use tenon_core::moe::GatedExperts;
-use tenon_core::weights::{
-    Checkpoint, CheckpointKind, EmbeddingSpec, GatedExpertNames, GatedExpertsSpec,
-    LatentUpSpec, LinearSpec, LoadError, Loader, NormSpec, StorageFormat, TensorCheck,
-    VectorSpec,
-};
+use tenon_core::weights::{Checkpoint, CheckpointKind, LoadError, Loader};
 
 use super::CONFIG;
-
-/// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[
-    StorageFormat::Fp8E4m3,
-    StorageFormat::Bf16,
-    StorageFormat::F32,
-];
-
-/// Layers that are `dense`.
-pub const DENSE_LAYERS: [usize; 3] = layer_range(0);
-/// Layers that are `sparse`.
-pub const SPARSE_LAYERS: [usize; 58] = layer_range(3);
-
-const EMBED_TOKENS: EmbeddingSpec<129280, 7168> = EmbeddingSpec::new("model.embed_tokens.weight", ACCEPT);
-const DENSE_INPUT_LAYERNORM: NormSpec<7168> = NormSpec::new("model.layers.{layer}.input_layernorm.weight", ACCEPT);
-const DENSE_Q_A_PROJ: LinearSpec<1536, 7168> = LinearSpec::new("model.layers.{layer}.self_attn.q_a_proj.weight", ACCEPT);
-const DENSE_Q_A_LAYERNORM: NormSpec<1536> = NormSpec::new("model.layers.{layer}.self_attn.q_a_layernorm.weight", ACCEPT);
-const DENSE_Q_B_PROJ: LinearSpec<24576, 1536> = LinearSpec::new("model.layers.{layer}.self_attn.q_b_proj.weight", ACCEPT);
-const DENSE_KV_A_PROJ: LinearSpec<576, 7168> = LinearSpec::new("model.layers.{layer}.self_attn.kv_a_proj_with_mqa.weight", ACCEPT);
-const DENSE_KV_A_LAYERNORM: NormSpec<512> = NormSpec::new("model.layers.{layer}.self_attn.kv_a_layernorm.weight", ACCEPT);
-const DENSE_KV_B_PROJ: LatentUpSpec<128, 128, 128, 512> = LatentUpSpec::new("model.layers.{layer}.self_attn.kv_b_proj.weight", ACCEPT);
-const DENSE_O_PROJ: LinearSpec<7168, 16384> = LinearSpec::new("model.layers.{layer}.self_attn.o_proj.weight", ACCEPT);
-const DENSE_POST_ATTENTION_LAYERNORM: NormSpec<7168> = NormSpec::new("model.layers.{layer}.post_attention_layernorm.weight", ACCEPT);
-const DENSE_GATE_PROJ: LinearSpec<18432, 7168> = LinearSpec::new("model.layers.{layer}.mlp.gate_proj.weight", ACCEPT);
-const DENSE_UP_PROJ: LinearSpec<18432, 7168> = LinearSpec::new("model.layers.{layer}.mlp.up_proj.weight", ACCEPT);
-const DENSE_DOWN_PROJ: LinearSpec<7168, 18432> = LinearSpec::new("model.layers.{layer}.mlp.down_proj.weight", ACCEPT);
-const SPARSE_INPUT_LAYERNORM: NormSpec<7168> = NormSpec::new("model.layers.{layer}.input_layernorm.weight", ACCEPT);
-const SPARSE_Q_A_PROJ: LinearSpec<1536, 7168> = LinearSpec::new("model.layers.{layer}.self_attn.q_a_proj.weight", ACCEPT);
-const SPARSE_Q_A_LAYERNORM: NormSpec<1536> = NormSpec::new("model.layers.{layer}.self_attn.q_a_layernorm.weight", ACCEPT);
-const SPARSE_Q_B_PROJ: LinearSpec<24576, 1536> = LinearSpec::new("model.layers.{layer}.self_attn.q_b_proj.weight", ACCEPT);
-const SPARSE_KV_A_PROJ: LinearSpec<576, 7168> = LinearSpec::new("model.layers.{layer}.self_attn.kv_a_proj_with_mqa.weight", ACCEPT);
-const SPARSE_KV_A_LAYERNORM: NormSpec<512> = NormSpec::new("model.layers.{layer}.self_attn.kv_a_layernorm.weight", ACCEPT);
-const SPARSE_KV_B_PROJ: LatentUpSpec<128, 128, 128, 512> = LatentUpSpec::new("model.layers.{layer}.self_attn.kv_b_proj.weight", ACCEPT);
-const SPARSE_O_PROJ: LinearSpec<7168, 16384> = LinearSpec::new("model.layers.{layer}.self_attn.o_proj.weight", ACCEPT);
-const SPARSE_POST_ATTENTION_LAYERNORM: NormSpec<7168> = NormSpec::new("model.layers.{layer}.post_attention_layernorm.weight", ACCEPT);
-const SPARSE_ROUTER: LinearSpec<256, 7168> = LinearSpec::new("model.layers.{layer}.mlp.gate.weight", ACCEPT);
-const SPARSE_E_SCORE_CORRECTION_BIAS: VectorSpec<256> = VectorSpec::new("model.layers.{layer}.mlp.gate.e_score_correction_bias", ACCEPT);
-const SPARSE_EXPERTS: GatedExpertsSpec<256, 7168, 2048> = GatedExpertsSpec::new(GatedExpertNames::Each { gate: "model.layers.{layer}.mlp.experts.{expert}.gate_proj.weight", up: "model.layers.{layer}.mlp.experts.{expert}.up_proj.weight", down: "model.layers.{layer}.mlp.experts.{expert}.down_proj.weight" }, ACCEPT);
-const SPARSE_SHARED_GATE_PROJ: LinearSpec<2048, 7168> = LinearSpec::new("model.layers.{layer}.mlp.shared_experts.gate_proj.weight", ACCEPT);
-const SPARSE_SHARED_UP_PROJ: LinearSpec<2048, 7168> = LinearSpec::new("model.layers.{layer}.mlp.shared_experts.up_proj.weight", ACCEPT);
-const SPARSE_SHARED_DOWN_PROJ: LinearSpec<7168, 2048> = LinearSpec::new("model.layers.{layer}.mlp.shared_experts.down_proj.weight", ACCEPT);
-const NORM: NormSpec<7168> = NormSpec::new("model.norm.weight", ACCEPT);
-const LM_HEAD: LinearSpec<129280, 7168> = LinearSpec::new("lm_head.weight", ACCEPT);
-
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 31] = [
-    EMBED_TOKENS.once(),
-    DENSE_INPUT_LAYERNORM.per_layer(&DENSE_LAYERS),
-    DENSE_Q_A_PROJ.per_layer(&DENSE_LAYERS),
-    DENSE_Q_A_LAYERNORM.per_layer(&DENSE_LAYERS),
-    DENSE_Q_B_PROJ.per_layer(&DENSE_LAYERS),
-    DENSE_KV_A_PROJ.per_layer(&DENSE_LAYERS),
-    DENSE_KV_A_LAYERNORM.per_layer(&DENSE_LAYERS),
-    DENSE_KV_B_PROJ.per_layer(&DENSE_LAYERS),
-    DENSE_O_PROJ.per_layer(&DENSE_LAYERS),
-    DENSE_POST_ATTENTION_LAYERNORM.per_layer(&DENSE_LAYERS),
-    DENSE_GATE_PROJ.per_layer(&DENSE_LAYERS),
-    DENSE_UP_PROJ.per_layer(&DENSE_LAYERS),
-    DENSE_DOWN_PROJ.per_layer(&DENSE_LAYERS),
-    SPARSE_INPUT_LAYERNORM.per_layer(&SPARSE_LAYERS),
-    SPARSE_Q_A_PROJ.per_layer(&SPARSE_LAYERS),
-    SPARSE_Q_A_LAYERNORM.per_layer(&SPARSE_LAYERS),
-    SPARSE_Q_B_PROJ.per_layer(&SPARSE_LAYERS),
-    SPARSE_KV_A_PROJ.per_layer(&SPARSE_LAYERS),
-    SPARSE_KV_A_LAYERNORM.per_layer(&SPARSE_LAYERS),
-    SPARSE_KV_B_PROJ.per_layer(&SPARSE_LAYERS),
-    SPARSE_O_PROJ.per_layer(&SPARSE_LAYERS),
-    SPARSE_POST_ATTENTION_LAYERNORM.per_layer(&SPARSE_LAYERS),
-    SPARSE_ROUTER.per_layer(&SPARSE_LAYERS),
-    SPARSE_E_SCORE_CORRECTION_BIAS.per_layer(&SPARSE_LAYERS),
-    SPARSE_EXPERTS.per_layer(&SPARSE_LAYERS),
-    SPARSE_SHARED_GATE_PROJ.per_layer(&SPARSE_LAYERS),
-    SPARSE_SHARED_UP_PROJ.per_layer(&SPARSE_LAYERS),
-    SPARSE_SHARED_DOWN_PROJ.per_layer(&SPARSE_LAYERS),
-    NORM.once(),
-    LM_HEAD.once(),
-    TensorCheck::ignored("model.layers.61.*", "speculation heads are not used"),
-];
+use super::layers::{DENSE_LAYERS, SPARSE_LAYERS};
+use super::tensors::{
+    DENSE_DOWN_PROJ, DENSE_GATE_PROJ, DENSE_INPUT_LAYERNORM, DENSE_KV_A_LAYERNORM,
+    DENSE_KV_A_PROJ, DENSE_KV_B_PROJ, DENSE_O_PROJ, DENSE_POST_ATTENTION_LAYERNORM,
+    DENSE_Q_A_LAYERNORM, DENSE_Q_A_PROJ, DENSE_Q_B_PROJ, DENSE_UP_PROJ, EMBED_TOKENS,
+    LM_HEAD, NORM, SPARSE_EXPERTS, SPARSE_E_SCORE_CORRECTION_BIAS,
+    SPARSE_INPUT_LAYERNORM, SPARSE_KV_A_LAYERNORM, SPARSE_KV_A_PROJ, SPARSE_KV_B_PROJ,
+    SPARSE_O_PROJ, SPARSE_POST_ATTENTION_LAYERNORM, SPARSE_Q_A_LAYERNORM,
+    SPARSE_Q_A_PROJ, SPARSE_Q_B_PROJ, SPARSE_ROUTER, SPARSE_SHARED_DOWN_PROJ,
+    SPARSE_SHARED_GATE_PROJ, SPARSE_SHARED_UP_PROJ, TENSORS,
+};
 
 /// Weights of one layer of kind `dense`.
 #[derive(Debug)]

@@ -10,17 +10,15 @@ use tenon_core::cpu::{
     rope, scale, sliding_attention,
 };
 use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
-use tenon_core::layers::per_layer;
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
-use tenon_core::rope::{Halves, RopeAngles};
-use tenon_core::rows::Rows;
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::weights::{Full, Kind, Local, PATTERN, Weights};
+use super::cpu_memory::{Caches, Scratch};
+use super::layers::{Kind, PATTERN};
+use super::weights::{Full, Local, Weights};
 use super::{
-    EMBEDDING_SCALE, FULL_ROPE, FULL_SOFTMAX_SCALE, INFO, LOCAL_ROPE,
-    LOCAL_SLIDING_WINDOW, LOCAL_SOFTMAX_SCALE, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS,
-    VOCAB_SIZE,
+    EMBEDDING_SCALE, FULL_SOFTMAX_SCALE, INFO, LOCAL_SLIDING_WINDOW, LOCAL_SOFTMAX_SCALE,
+    MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, VOCAB_SIZE,
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
@@ -123,72 +121,6 @@ impl<D: KvDtype> Model for OnCpu<D> {
         w.lm_head.forward::<TILE>(cpu, &s.last_h, &mut s.logits); // [logit rows, 262144]
         logits.write(&s.logits);
         Ok(())
-    }
-}
-
-/// The KV cache of every layer.
-struct Caches<D: KvDtype> {
-    local: Box<[PagedKv<D, 1, 256>; 15]>,
-    full: Box<[PagedKv<D, 1, 256>; 3]>,
-}
-
-impl<D: KvDtype> Caches<D> {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            local: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
-            full: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.local.iter().map(PagedKv::bytes).sum::<usize>()
-            + self.full.iter().map(PagedKv::bytes).sum::<usize>()
-    }
-}
-
-/// Activations of one step.
-struct Scratch {
-    x: Rows<f32, 640>,
-    h: Rows<f32, 640>,
-    q: Rows<f32, 1024>,
-    k: Rows<f32, 256>,
-    v: Rows<f32, 256>,
-    attn: Rows<f32, 1024>,
-    o: Rows<f32, 640>,
-    gate: Rows<f32, 2048>,
-    up: Rows<f32, 2048>,
-    last: Rows<f32, 640>,
-    last_h: Rows<f32, 640>,
-    logits: Rows<f32, 262144>,
-    angles: RopeAngles<256, Halves>,
-    angles_full: RopeAngles<256, Halves>,
-}
-
-impl Scratch {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            x: Rows::with_capacity(limits.max_tokens),
-            h: Rows::with_capacity(limits.max_tokens),
-            q: Rows::with_capacity(limits.max_tokens),
-            k: Rows::with_capacity(limits.max_tokens),
-            v: Rows::with_capacity(limits.max_tokens),
-            attn: Rows::with_capacity(limits.max_tokens),
-            o: Rows::with_capacity(limits.max_tokens),
-            gate: Rows::with_capacity(limits.max_tokens),
-            up: Rows::with_capacity(limits.max_tokens),
-            last: Rows::with_capacity(limits.max_logit_rows),
-            last_h: Rows::with_capacity(limits.max_logit_rows),
-            logits: Rows::with_capacity(limits.max_logit_rows),
-            angles: RopeAngles::new(&LOCAL_ROPE, limits.max_tokens),
-            angles_full: RopeAngles::new(&FULL_ROPE, limits.max_tokens),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
-            + self.v.bytes() + self.attn.bytes() + self.o.bytes() + self.gate.bytes()
-            + self.up.bytes() + self.last.bytes() + self.last_h.bytes()
-            + self.logits.bytes()
     }
 }
 

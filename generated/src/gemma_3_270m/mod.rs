@@ -3,7 +3,13 @@
 
 /// One step on cpu.
 pub mod cpu;
-/// Tensors of the checkpoint, and weights as they are kept.
+mod cpu_memory;
+mod config;
+/// Which layers are what.
+pub mod layers;
+/// Tensors of the checkpoint.
+pub mod tensors;
+/// Weights as they are kept.
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
@@ -12,7 +18,8 @@ use tenon_core::model::{
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected};
+
+pub use config::CONFIG;
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 640;
@@ -60,33 +67,6 @@ pub const INTERMEDIATE_SIZE: usize = 2048;
 pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::F32, KvDtypeName::Bf16];
 /// The cache of each layer.
 pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
-
-/// What the checkpoint's config must say, or it is refused.
-pub const CONFIG: ConfigContract = ConfigContract {
-    keys: &[
-        ConfigKey::new("model_type", Expected::Text("gemma3")),
-        ConfigKey::new("hidden_size", Expected::Int(640)),
-        ConfigKey::new("vocab_size", Expected::Int(262144)),
-        ConfigKey::new("max_position_embeddings", Expected::Int(32768)),
-        ConfigKey::new("rms_norm_eps", Expected::Float(1e-6)),
-        ConfigKey::new("tie_word_embeddings", Expected::Bool(true)),
-        ConfigKey::new("num_hidden_layers", Expected::Int(18)),
-        ConfigKey::new("num_attention_heads", Expected::Int(4)),
-        ConfigKey::new("num_key_value_heads", Expected::Int(1)),
-        ConfigKey::new("head_dim", Expected::Int(256)),
-        ConfigKey::new("sliding_window", Expected::Int(512)),
-        ConfigKey::new("rope_local_base_freq", Expected::Float(10000.0)),
-        ConfigKey::new("rotary_dim", Expected::Int(256)),
-        ConfigKey::new("intermediate_size", Expected::Int(2048)),
-        ConfigKey::new("rope_theta", Expected::Float(1000000.0)),
-        ConfigKey::new("rope_type", Expected::Text("default")),
-        ConfigKey::new("factor", Expected::Absent),
-        ConfigKey::new("low_freq_factor", Expected::Absent),
-        ConfigKey::new("high_freq_factor", Expected::Absent),
-        ConfigKey::new("original_max_position_embeddings", Expected::Absent),
-    ],
-    ignored: &[],
-};
 
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
@@ -145,12 +125,12 @@ const _: () = assert!(256 <= LOCAL_HEAD_DIM);
 const _: () = assert!(FULL_NUM_ATTENTION_HEADS.is_multiple_of(FULL_NUM_KEY_VALUE_HEADS));
 const _: () = assert!(256 <= FULL_HEAD_DIM);
 const _: () = assert!(
-    weights::LOCAL_LAYERS[weights::LOCAL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::LOCAL_LAYERS[layers::LOCAL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::FULL_LAYERS[weights::FULL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::FULL_LAYERS[layers::FULL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::LOCAL_LAYERS.len() + weights::FULL_LAYERS.len() == NUM_HIDDEN_LAYERS
+    layers::LOCAL_LAYERS.len() + layers::FULL_LAYERS.len() == NUM_HIDDEN_LAYERS
 );
-const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);
+const _: () = assert!(layers::PATTERN.len() == NUM_HIDDEN_LAYERS);

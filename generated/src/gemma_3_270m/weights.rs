@@ -1,130 +1,24 @@
-//! gemma-3-270m: the tensors of its checkpoint, and the weights as they are kept.
+//! gemma-3-270m: its weights, as they are kept.
 //! Generated from model-specs/gemma-3-270m; edit the TOMLs there, then `cargo build`.
 
 use std::sync::Arc;
 
 use tenon_core::cpu::Cpu;
 use tenon_core::linear::{Embedding, Linear, Norm};
-use tenon_core::weights::{
-    Checkpoint, CheckpointKind, EmbeddingSpec, LinearSpec, LoadError, Loader, NormSpec,
-    StorageFormat, TensorCheck,
-};
+use tenon_core::weights::{Checkpoint, CheckpointKind, LoadError, Loader};
 
 use super::CONFIG;
-
-/// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[
-    StorageFormat::Q8_0,
-    StorageFormat::Q5_0,
-    StorageFormat::Q4K,
-    StorageFormat::Q6K,
-    StorageFormat::Q5_1,
-    StorageFormat::Q5K,
-    StorageFormat::Q4_0,
-    StorageFormat::Q4_1,
-    StorageFormat::Bf16,
-    StorageFormat::F16,
-    StorageFormat::F32,
-];
-
-/// Layers that are `local`.
-pub const LOCAL_LAYERS: [usize; 15] = [
-    0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16,
-];
-/// Layers that are `full`.
-pub const FULL_LAYERS: [usize; 3] = [5, 11, 17];
-
-/// What a layer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `local`
-    Local,
-    /// `full`
-    Full,
-}
-/// For each layer, what it is and its index among its kind.
-pub const PATTERN: [(Kind, usize); 18] = [
-    (Kind::Local, 0),
-    (Kind::Local, 1),
-    (Kind::Local, 2),
-    (Kind::Local, 3),
-    (Kind::Local, 4),
-    (Kind::Full, 0),
-    (Kind::Local, 5),
-    (Kind::Local, 6),
-    (Kind::Local, 7),
-    (Kind::Local, 8),
-    (Kind::Local, 9),
-    (Kind::Full, 1),
-    (Kind::Local, 10),
-    (Kind::Local, 11),
-    (Kind::Local, 12),
-    (Kind::Local, 13),
-    (Kind::Local, 14),
-    (Kind::Full, 2),
-];
-
-const EMBED_TOKENS: EmbeddingSpec<262144, 640> = EmbeddingSpec::new("token_embd.weight", ACCEPT);
-const LOCAL_INPUT_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.attn_norm.weight", ACCEPT);
-const LOCAL_Q_PROJ: LinearSpec<1024, 640> = LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT);
-const LOCAL_K_PROJ: LinearSpec<256, 640> = LinearSpec::new("blk.{layer}.attn_k.weight", ACCEPT);
-const LOCAL_V_PROJ: LinearSpec<256, 640> = LinearSpec::new("blk.{layer}.attn_v.weight", ACCEPT);
-const LOCAL_Q_NORM: NormSpec<256> = NormSpec::new("blk.{layer}.attn_q_norm.weight", ACCEPT);
-const LOCAL_K_NORM: NormSpec<256> = NormSpec::new("blk.{layer}.attn_k_norm.weight", ACCEPT);
-const LOCAL_O_PROJ: LinearSpec<640, 1024> = LinearSpec::new("blk.{layer}.attn_output.weight", ACCEPT);
-const LOCAL_POST_ATTENTION_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.post_attention_norm.weight", ACCEPT);
-const LOCAL_PRE_FEEDFORWARD_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.ffn_norm.weight", ACCEPT);
-const LOCAL_GATE_PROJ: LinearSpec<2048, 640> = LinearSpec::new("blk.{layer}.ffn_gate.weight", ACCEPT);
-const LOCAL_UP_PROJ: LinearSpec<2048, 640> = LinearSpec::new("blk.{layer}.ffn_up.weight", ACCEPT);
-const LOCAL_DOWN_PROJ: LinearSpec<640, 2048> = LinearSpec::new("blk.{layer}.ffn_down.weight", ACCEPT);
-const LOCAL_POST_FEEDFORWARD_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.post_ffw_norm.weight", ACCEPT);
-const FULL_INPUT_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.attn_norm.weight", ACCEPT);
-const FULL_Q_PROJ: LinearSpec<1024, 640> = LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT);
-const FULL_K_PROJ: LinearSpec<256, 640> = LinearSpec::new("blk.{layer}.attn_k.weight", ACCEPT);
-const FULL_V_PROJ: LinearSpec<256, 640> = LinearSpec::new("blk.{layer}.attn_v.weight", ACCEPT);
-const FULL_Q_NORM: NormSpec<256> = NormSpec::new("blk.{layer}.attn_q_norm.weight", ACCEPT);
-const FULL_K_NORM: NormSpec<256> = NormSpec::new("blk.{layer}.attn_k_norm.weight", ACCEPT);
-const FULL_O_PROJ: LinearSpec<640, 1024> = LinearSpec::new("blk.{layer}.attn_output.weight", ACCEPT);
-const FULL_POST_ATTENTION_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.post_attention_norm.weight", ACCEPT);
-const FULL_PRE_FEEDFORWARD_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.ffn_norm.weight", ACCEPT);
-const FULL_GATE_PROJ: LinearSpec<2048, 640> = LinearSpec::new("blk.{layer}.ffn_gate.weight", ACCEPT);
-const FULL_UP_PROJ: LinearSpec<2048, 640> = LinearSpec::new("blk.{layer}.ffn_up.weight", ACCEPT);
-const FULL_DOWN_PROJ: LinearSpec<640, 2048> = LinearSpec::new("blk.{layer}.ffn_down.weight", ACCEPT);
-const FULL_POST_FEEDFORWARD_LAYERNORM: NormSpec<640> = NormSpec::new("blk.{layer}.post_ffw_norm.weight", ACCEPT);
-const NORM: NormSpec<640> = NormSpec::new("output_norm.weight", ACCEPT);
-const LM_HEAD: LinearSpec<262144, 640> = LinearSpec::new("token_embd.weight", ACCEPT);
-
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 28] = [
-    EMBED_TOKENS.once(),
-    LOCAL_INPUT_LAYERNORM.per_layer(&LOCAL_LAYERS),
-    LOCAL_Q_PROJ.per_layer(&LOCAL_LAYERS),
-    LOCAL_K_PROJ.per_layer(&LOCAL_LAYERS),
-    LOCAL_V_PROJ.per_layer(&LOCAL_LAYERS),
-    LOCAL_Q_NORM.per_layer(&LOCAL_LAYERS),
-    LOCAL_K_NORM.per_layer(&LOCAL_LAYERS),
-    LOCAL_O_PROJ.per_layer(&LOCAL_LAYERS),
-    LOCAL_POST_ATTENTION_LAYERNORM.per_layer(&LOCAL_LAYERS),
-    LOCAL_PRE_FEEDFORWARD_LAYERNORM.per_layer(&LOCAL_LAYERS),
-    LOCAL_GATE_PROJ.per_layer(&LOCAL_LAYERS),
-    LOCAL_UP_PROJ.per_layer(&LOCAL_LAYERS),
-    LOCAL_DOWN_PROJ.per_layer(&LOCAL_LAYERS),
-    LOCAL_POST_FEEDFORWARD_LAYERNORM.per_layer(&LOCAL_LAYERS),
-    FULL_INPUT_LAYERNORM.per_layer(&FULL_LAYERS),
-    FULL_Q_PROJ.per_layer(&FULL_LAYERS),
-    FULL_K_PROJ.per_layer(&FULL_LAYERS),
-    FULL_V_PROJ.per_layer(&FULL_LAYERS),
-    FULL_Q_NORM.per_layer(&FULL_LAYERS),
-    FULL_K_NORM.per_layer(&FULL_LAYERS),
-    FULL_O_PROJ.per_layer(&FULL_LAYERS),
-    FULL_POST_ATTENTION_LAYERNORM.per_layer(&FULL_LAYERS),
-    FULL_PRE_FEEDFORWARD_LAYERNORM.per_layer(&FULL_LAYERS),
-    FULL_GATE_PROJ.per_layer(&FULL_LAYERS),
-    FULL_UP_PROJ.per_layer(&FULL_LAYERS),
-    FULL_DOWN_PROJ.per_layer(&FULL_LAYERS),
-    FULL_POST_FEEDFORWARD_LAYERNORM.per_layer(&FULL_LAYERS),
-    NORM.once(),
-];
+use super::layers::{FULL_LAYERS, LOCAL_LAYERS};
+use super::tensors::{
+    EMBED_TOKENS, FULL_DOWN_PROJ, FULL_GATE_PROJ, FULL_INPUT_LAYERNORM, FULL_K_NORM,
+    FULL_K_PROJ, FULL_O_PROJ, FULL_POST_ATTENTION_LAYERNORM,
+    FULL_POST_FEEDFORWARD_LAYERNORM, FULL_PRE_FEEDFORWARD_LAYERNORM, FULL_Q_NORM,
+    FULL_Q_PROJ, FULL_UP_PROJ, FULL_V_PROJ, LM_HEAD, LOCAL_DOWN_PROJ, LOCAL_GATE_PROJ,
+    LOCAL_INPUT_LAYERNORM, LOCAL_K_NORM, LOCAL_K_PROJ, LOCAL_O_PROJ,
+    LOCAL_POST_ATTENTION_LAYERNORM, LOCAL_POST_FEEDFORWARD_LAYERNORM,
+    LOCAL_PRE_FEEDFORWARD_LAYERNORM, LOCAL_Q_NORM, LOCAL_Q_PROJ, LOCAL_UP_PROJ,
+    LOCAL_V_PROJ, NORM, TENSORS,
+};
 
 /// Weights of one layer of kind `local`.
 #[derive(Debug)]

@@ -9,16 +9,14 @@ use tenon_core::cpu::{
     Cpu, add, add_bias, gather_logit_rows, rms_norm, rope, route, sink_attention,
 };
 use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
-use tenon_core::layers::per_layer;
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
-use tenon_core::moe::{ExpertRows, Routes};
-use tenon_core::rope::{Halves, RopeAngles};
-use tenon_core::rows::Rows;
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::weights::{Full, Kind, Local, PATTERN, Weights};
+use super::cpu_memory::{Caches, Scratch};
+use super::layers::{Kind, PATTERN};
+use super::weights::{Full, Local, Weights};
 use super::{
-    FULL_SOFTMAX_SCALE, INFO, LOCAL_ROPE, LOCAL_SLIDING_WINDOW, LOCAL_SOFTMAX_SCALE,
+    FULL_SOFTMAX_SCALE, INFO, LOCAL_SLIDING_WINDOW, LOCAL_SOFTMAX_SCALE,
     MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, ROUTER, SWIGLU_ALPHA, SWIGLU_LIMIT, VOCAB_SIZE,
 };
 
@@ -149,72 +147,6 @@ impl<D: KvDtype> Model for OnCpu<D> {
         w.lm_head.forward::<TILE>(cpu, &s.last_h, &mut s.logits); // [logit rows, 201088]
         logits.write(&s.logits);
         Ok(())
-    }
-}
-
-/// The KV cache of every layer.
-struct Caches<D: KvDtype> {
-    local: Box<[PagedKv<D, 8, 64>; 12]>,
-    full: Box<[PagedKv<D, 8, 64>; 12]>,
-}
-
-impl<D: KvDtype> Caches<D> {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            local: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
-            full: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.local.iter().map(PagedKv::bytes).sum::<usize>()
-            + self.full.iter().map(PagedKv::bytes).sum::<usize>()
-    }
-}
-
-/// Activations of one step.
-struct Scratch {
-    x: Rows<f32, 2880>,
-    h: Rows<f32, 2880>,
-    q: Rows<f32, 4096>,
-    k: Rows<f32, 512>,
-    v: Rows<f32, 512>,
-    attn: Rows<f32, 4096>,
-    router: Rows<f32, 32>,
-    o: Rows<f32, 2880>,
-    last: Rows<f32, 2880>,
-    last_h: Rows<f32, 2880>,
-    logits: Rows<f32, 201088>,
-    angles: RopeAngles<64, Halves>,
-    routes: Routes<32, 4>,
-    expert_rows: ExpertRows<2880, 2880>,
-}
-
-impl Scratch {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            x: Rows::with_capacity(limits.max_tokens),
-            h: Rows::with_capacity(limits.max_tokens),
-            q: Rows::with_capacity(limits.max_tokens),
-            k: Rows::with_capacity(limits.max_tokens),
-            v: Rows::with_capacity(limits.max_tokens),
-            attn: Rows::with_capacity(limits.max_tokens),
-            router: Rows::with_capacity(limits.max_tokens),
-            o: Rows::with_capacity(limits.max_tokens),
-            last: Rows::with_capacity(limits.max_logit_rows),
-            last_h: Rows::with_capacity(limits.max_logit_rows),
-            logits: Rows::with_capacity(limits.max_logit_rows),
-            angles: RopeAngles::new(&LOCAL_ROPE, limits.max_tokens),
-            routes: Routes::new(limits.max_tokens),
-            expert_rows: ExpertRows::new(limits.max_tokens * 4),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
-            + self.v.bytes() + self.attn.bytes() + self.router.bytes() + self.o.bytes()
-            + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
-            + self.routes.bytes() + self.expert_rows.bytes()
     }
 }
 

@@ -3,7 +3,13 @@
 
 /// One step on cpu.
 pub mod cpu;
-/// Tensors of the checkpoint, and weights as they are kept.
+mod cpu_memory;
+mod config;
+/// Which layers are what.
+pub mod layers;
+/// Tensors of the checkpoint.
+pub mod tensors;
+/// Weights as they are kept.
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
@@ -13,7 +19,8 @@ use tenon_core::model::{
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+pub use config::CONFIG;
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 2880;
@@ -78,100 +85,6 @@ pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F
 /// The cache of each layer.
 pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
 
-/// What the checkpoint's config must say, or it is refused.
-pub const CONFIG: ConfigContract = ConfigContract {
-    keys: &[
-        ConfigKey::new("model_type", Expected::Text("gpt_oss")),
-        ConfigKey::new("hidden_size", Expected::Int(2880)),
-        ConfigKey::new("vocab_size", Expected::Int(201088)),
-        ConfigKey::new("max_position_embeddings", Expected::Int(131072)),
-        ConfigKey::new("rms_norm_eps", Expected::Float(1e-5)),
-        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
-        ConfigKey::new("num_hidden_layers", Expected::Int(24)),
-        ConfigKey::new("num_attention_heads", Expected::Int(64)),
-        ConfigKey::new("num_key_value_heads", Expected::Int(8)),
-        ConfigKey::new("head_dim", Expected::Int(64)),
-        ConfigKey::new("sliding_window", Expected::Int(128)),
-        ConfigKey::new("attention_bias", Expected::Bool(true)),
-        ConfigKey::new(
-            "attention_output_bias",
-            Expected::AbsentOr(&Expected::Bool(true)),
-        ),
-        ConfigKey::new("attention_sinks", Expected::AbsentOr(&Expected::Bool(true))),
-        ConfigKey::new("rope_theta", Expected::Float(150000.0)),
-        ConfigKey::new("interleaved", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new(
-            "partial_rotary_factor",
-            Expected::AbsentOr(&Expected::Float(1.0)),
-        ),
-        ConfigKey::new("rope_type", Expected::Text("yarn")),
-        ConfigKey::new("factor", Expected::Float(32.0)),
-        ConfigKey::new("original_max_position_embeddings", Expected::Int(4096)),
-        ConfigKey::new("beta_fast", Expected::Float(32.0)),
-        ConfigKey::new("beta_slow", Expected::Float(1.0)),
-        ConfigKey::new("truncate", Expected::Bool(false)),
-        ConfigKey::new("mscale", Expected::Absent),
-        ConfigKey::new("mscale_all_dim", Expected::Absent),
-        ConfigKey::new("attention_factor", Expected::Absent),
-        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new("n_routed_experts", Expected::Int(32)),
-        ConfigKey::new("num_experts_per_tok", Expected::Int(4)),
-        ConfigKey::new("moe_intermediate_size", Expected::Int(2880)),
-        ConfigKey::new("hidden_act", Expected::Text("silu")),
-        ConfigKey::new("gated", Expected::Bool(true)),
-        ConfigKey::new("expert_bias", Expected::Bool(true)),
-        ConfigKey::new("scoring_func", Expected::Text("softmax")),
-        ConfigKey::new("router_bias", Expected::Bool(true)),
-        ConfigKey::new("e_score_correction_bias", Expected::Bool(false)),
-        ConfigKey::new("n_group", Expected::Int(1)),
-        ConfigKey::new("topk_group", Expected::Int(1)),
-        ConfigKey::new("norm_topk_prob", Expected::Bool(true)),
-        ConfigKey::new("routed_scaling_factor", Expected::Float(1.0)),
-        ConfigKey::new("moe_latent_size", Expected::Absent),
-        ConfigKey::new("shared_expert_intermediate_size", Expected::Absent),
-        ConfigKey::new("swiglu_limit", Expected::Float(7.0)),
-        ConfigKey::new("swiglu_alpha", Expected::Float(1.702)),
-        ConfigKey::new(
-            "layer_types",
-            Expected::List(
-                &[
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                    "sliding_attention",
-                    "full_attention",
-                ],
-            ),
-        ),
-        ConfigKey::new("mlp_layer_types", Expected::Each("sparse", 24)),
-    ],
-    ignored: &[
-        IgnoredKey::new(
-            "quantization_config.*",
-            "each tensor states its own storage format",
-        ),
-    ],
-};
-
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
     name: "gpt-oss-20b",
@@ -213,12 +126,12 @@ const _: () = assert!(FULL_NUM_ATTENTION_HEADS.is_multiple_of(FULL_NUM_KEY_VALUE
 const _: () = assert!(64 <= FULL_HEAD_DIM);
 const _: () = assert!(NUM_EXPERTS_PER_TOK <= N_ROUTED_EXPERTS);
 const _: () = assert!(
-    weights::LOCAL_LAYERS[weights::LOCAL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::LOCAL_LAYERS[layers::LOCAL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::FULL_LAYERS[weights::FULL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::FULL_LAYERS[layers::FULL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::LOCAL_LAYERS.len() + weights::FULL_LAYERS.len() == NUM_HIDDEN_LAYERS
+    layers::LOCAL_LAYERS.len() + layers::FULL_LAYERS.len() == NUM_HIDDEN_LAYERS
 );
-const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);
+const _: () = assert!(layers::PATTERN.len() == NUM_HIDDEN_LAYERS);

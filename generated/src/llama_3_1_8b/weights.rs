@@ -1,56 +1,18 @@
-//! llama-3.1-8b: the tensors of its checkpoint, and the weights as they are kept.
+//! llama-3.1-8b: its weights, as they are kept.
 //! Generated from model-specs/llama-3.1-8b; edit the TOMLs there, then `cargo build`.
 
 use std::sync::Arc;
 
 use tenon_core::cpu::Cpu;
-use tenon_core::layers::layer_range;
 use tenon_core::linear::{Embedding, Linear, Norm};
-use tenon_core::weights::{
-    Checkpoint, CheckpointKind, EmbeddingSpec, LinearSpec, LoadError, Loader, NormSpec,
-    StorageFormat, TensorCheck,
-};
+use tenon_core::weights::{Checkpoint, CheckpointKind, LoadError, Loader};
 
 use super::CONFIG;
-
-/// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[
-    StorageFormat::Bf16,
-    StorageFormat::F16,
-    StorageFormat::F32,
-];
-
-/// Layers that are `block`.
-pub const BLOCK_LAYERS: [usize; 32] = layer_range(0);
-
-const EMBED_TOKENS: EmbeddingSpec<128256, 4096> = EmbeddingSpec::new("model.embed_tokens.weight", ACCEPT);
-const INPUT_LAYERNORM: NormSpec<4096> = NormSpec::new("model.layers.{layer}.input_layernorm.weight", ACCEPT);
-const Q_PROJ: LinearSpec<4096, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.q_proj.weight", ACCEPT);
-const K_PROJ: LinearSpec<1024, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.k_proj.weight", ACCEPT);
-const V_PROJ: LinearSpec<1024, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.v_proj.weight", ACCEPT);
-const O_PROJ: LinearSpec<4096, 4096> = LinearSpec::new("model.layers.{layer}.self_attn.o_proj.weight", ACCEPT);
-const POST_ATTENTION_LAYERNORM: NormSpec<4096> = NormSpec::new("model.layers.{layer}.post_attention_layernorm.weight", ACCEPT);
-const GATE_PROJ: LinearSpec<14336, 4096> = LinearSpec::new("model.layers.{layer}.mlp.gate_proj.weight", ACCEPT);
-const UP_PROJ: LinearSpec<14336, 4096> = LinearSpec::new("model.layers.{layer}.mlp.up_proj.weight", ACCEPT);
-const DOWN_PROJ: LinearSpec<4096, 14336> = LinearSpec::new("model.layers.{layer}.mlp.down_proj.weight", ACCEPT);
-const NORM: NormSpec<4096> = NormSpec::new("model.norm.weight", ACCEPT);
-const LM_HEAD: LinearSpec<128256, 4096> = LinearSpec::new("lm_head.weight", ACCEPT);
-
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 12] = [
-    EMBED_TOKENS.once(),
-    INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    Q_PROJ.per_layer(&BLOCK_LAYERS),
-    K_PROJ.per_layer(&BLOCK_LAYERS),
-    V_PROJ.per_layer(&BLOCK_LAYERS),
-    O_PROJ.per_layer(&BLOCK_LAYERS),
-    POST_ATTENTION_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    GATE_PROJ.per_layer(&BLOCK_LAYERS),
-    UP_PROJ.per_layer(&BLOCK_LAYERS),
-    DOWN_PROJ.per_layer(&BLOCK_LAYERS),
-    NORM.once(),
-    LM_HEAD.once(),
-];
+use super::layers::BLOCK_LAYERS;
+use super::tensors::{
+    DOWN_PROJ, EMBED_TOKENS, GATE_PROJ, INPUT_LAYERNORM, K_PROJ, LM_HEAD, NORM, O_PROJ,
+    POST_ATTENTION_LAYERNORM, Q_PROJ, TENSORS, UP_PROJ, V_PROJ,
+};
 
 /// Weights of one layer of kind `block`.
 #[derive(Debug)]

@@ -1,69 +1,20 @@
-//! mistral-small-4: the tensors of its checkpoint, and the weights as they are kept.
+//! mistral-small-4: its weights, as they are kept.
 //! Generated from model-specs/mistral-small-4; edit the TOMLs there, then `cargo build`.
 
 use std::sync::Arc;
 
 use tenon_core::cpu::Cpu;
-use tenon_core::layers::layer_range;
 use tenon_core::linear::{Embedding, LatentUp, Linear, Norm};
 use tenon_core::moe::GatedExperts;
-use tenon_core::weights::{
-    Checkpoint, CheckpointKind, EmbeddingSpec, GatedExpertNames, GatedExpertsSpec,
-    LatentUpSpec, LinearSpec, LoadError, Loader, NormSpec, StorageFormat, TensorCheck,
-};
+use tenon_core::weights::{Checkpoint, CheckpointKind, LoadError, Loader};
 
 use super::CONFIG;
-
-/// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[
-    StorageFormat::Fp8E4m3,
-    StorageFormat::Bf16,
-    StorageFormat::F32,
-];
-
-/// Layers that are `block`.
-pub const BLOCK_LAYERS: [usize; 36] = layer_range(0);
-
-const EMBED_TOKENS: EmbeddingSpec<131072, 4096> = EmbeddingSpec::new("language_model.model.embed_tokens.weight", ACCEPT);
-const INPUT_LAYERNORM: NormSpec<4096> = NormSpec::new("language_model.model.layers.{layer}.input_layernorm.weight", ACCEPT);
-const Q_A_PROJ: LinearSpec<1024, 4096> = LinearSpec::new("language_model.model.layers.{layer}.self_attn.q_a_proj.weight", ACCEPT);
-const Q_A_LAYERNORM: NormSpec<1024> = NormSpec::new("language_model.model.layers.{layer}.self_attn.q_a_layernorm.weight", ACCEPT);
-const Q_B_PROJ: LinearSpec<4096, 1024> = LinearSpec::new("language_model.model.layers.{layer}.self_attn.q_b_proj.weight", ACCEPT);
-const KV_A_PROJ: LinearSpec<320, 4096> = LinearSpec::new("language_model.model.layers.{layer}.self_attn.kv_a_proj_with_mqa.weight", ACCEPT);
-const KV_A_LAYERNORM: NormSpec<256> = NormSpec::new("language_model.model.layers.{layer}.self_attn.kv_a_layernorm.weight", ACCEPT);
-const KV_B_PROJ: LatentUpSpec<32, 64, 128, 256> = LatentUpSpec::new("language_model.model.layers.{layer}.self_attn.kv_b_proj.weight", ACCEPT);
-const O_PROJ: LinearSpec<4096, 4096> = LinearSpec::new("language_model.model.layers.{layer}.self_attn.o_proj.weight", ACCEPT);
-const POST_ATTENTION_LAYERNORM: NormSpec<4096> = NormSpec::new("language_model.model.layers.{layer}.post_attention_layernorm.weight", ACCEPT);
-const ROUTER: LinearSpec<128, 4096> = LinearSpec::new("language_model.model.layers.{layer}.mlp.gate.weight", ACCEPT);
-const EXPERTS: GatedExpertsSpec<128, 4096, 2048> = GatedExpertsSpec::new(GatedExpertNames::Stacked { gate_up: "language_model.model.layers.{layer}.mlp.experts.gate_up_proj", down: "language_model.model.layers.{layer}.mlp.experts.down_proj" }, ACCEPT);
-const SHARED_GATE_PROJ: LinearSpec<2048, 4096> = LinearSpec::new("language_model.model.layers.{layer}.mlp.shared_experts.gate_proj.weight", ACCEPT);
-const SHARED_UP_PROJ: LinearSpec<2048, 4096> = LinearSpec::new("language_model.model.layers.{layer}.mlp.shared_experts.up_proj.weight", ACCEPT);
-const SHARED_DOWN_PROJ: LinearSpec<4096, 2048> = LinearSpec::new("language_model.model.layers.{layer}.mlp.shared_experts.down_proj.weight", ACCEPT);
-const NORM: NormSpec<4096> = NormSpec::new("language_model.model.norm.weight", ACCEPT);
-const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new("language_model.lm_head.weight", ACCEPT);
-
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 19] = [
-    EMBED_TOKENS.once(),
-    INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    Q_A_PROJ.per_layer(&BLOCK_LAYERS),
-    Q_A_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    Q_B_PROJ.per_layer(&BLOCK_LAYERS),
-    KV_A_PROJ.per_layer(&BLOCK_LAYERS),
-    KV_A_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    KV_B_PROJ.per_layer(&BLOCK_LAYERS),
-    O_PROJ.per_layer(&BLOCK_LAYERS),
-    POST_ATTENTION_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    ROUTER.per_layer(&BLOCK_LAYERS),
-    EXPERTS.per_layer(&BLOCK_LAYERS),
-    SHARED_GATE_PROJ.per_layer(&BLOCK_LAYERS),
-    SHARED_UP_PROJ.per_layer(&BLOCK_LAYERS),
-    SHARED_DOWN_PROJ.per_layer(&BLOCK_LAYERS),
-    NORM.once(),
-    LM_HEAD.once(),
-    TensorCheck::ignored("vision_tower.*", "the vision part is not compiled"),
-    TensorCheck::ignored("multi_modal_projector.*", "the vision part is not compiled"),
-];
+use super::layers::BLOCK_LAYERS;
+use super::tensors::{
+    EMBED_TOKENS, EXPERTS, INPUT_LAYERNORM, KV_A_LAYERNORM, KV_A_PROJ, KV_B_PROJ,
+    LM_HEAD, NORM, O_PROJ, POST_ATTENTION_LAYERNORM, Q_A_LAYERNORM, Q_A_PROJ, Q_B_PROJ,
+    ROUTER, SHARED_DOWN_PROJ, SHARED_GATE_PROJ, SHARED_UP_PROJ, TENSORS,
+};
 
 /// Weights of one layer of kind `block`.
 #[derive(Debug)]

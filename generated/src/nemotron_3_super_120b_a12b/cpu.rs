@@ -10,16 +10,16 @@ use tenon_core::cpu::{
     mamba2_scan, mamba2_update, relu2, rms_norm, route_biased,
 };
 use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
-use tenon_core::layers::per_layer;
 use tenon_core::model::{
     LoadOptions, Logits, Memory, Model, ModelInfo, StateError, StepError,
 };
-use tenon_core::moe::{ExpertRows, Relu2, Routes};
-use tenon_core::rows::Rows;
+use tenon_core::moe::Relu2;
 use tenon_core::state::Mamba2State;
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::weights::{BlockAttention, Experts, Kind, Mamba, PATTERN, Weights};
+use super::cpu_memory::{Caches, Scratch};
+use super::layers::{Kind, PATTERN};
+use super::weights::{BlockAttention, Experts, Mamba, Weights};
 use super::{
     ATTENTION_SOFTMAX_SCALE, INFO, MAMBA_TIME_STEP_MIN, MAX_POSITION_EMBEDDINGS,
     RMS_NORM_EPS, ROUTER, VOCAB_SIZE,
@@ -168,101 +168,6 @@ impl<D: KvDtype> Model for OnCpu<D> {
     }
 }
 
-/// The KV cache or the recurrent state of every layer.
-struct Caches<D: KvDtype> {
-    mamba: Box<[Mamba2State<128, 64, 128, 10240, 4>; 40]>,
-    block_attention: Box<[PagedKv<D, 2, 128>; 8]>,
-}
-
-impl<D: KvDtype> Caches<D> {
-    fn new(limits: &BatchLimits, snapshots: usize) -> Self {
-        Self {
-            mamba: per_layer(|| Mamba2State::new(limits.state_slots, snapshots)),
-            block_attention: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.block_attention.iter().map(PagedKv::bytes).sum::<usize>()
-    }
-
-    fn state_bytes(&self) -> usize {
-        self.mamba.iter().map(Mamba2State::bytes).sum::<usize>()
-    }
-
-    fn snapshot_bytes(&self) -> usize {
-        self.mamba.iter().map(Mamba2State::snapshot_bytes).sum::<usize>()
-    }
-
-    fn save(&mut self, slot: StateSlot, snapshot: SnapshotId) {
-        self.mamba.iter_mut().for_each(|layer| layer.save(slot, snapshot));
-    }
-
-    fn restore(&mut self, snapshot: SnapshotId, slot: StateSlot) {
-        self.mamba.iter_mut().for_each(|layer| layer.restore(snapshot, slot));
-    }
-}
-
-/// Activations of one step.
-struct Scratch {
-    x: Rows<f32, 4096>,
-    h: Rows<f32, 4096>,
-    z: Rows<f32, 8192>,
-    xbc: Rows<f32, 10240>,
-    dt: Rows<f32, 128>,
-    y: Rows<f32, 8192>,
-    router: Rows<f32, 512>,
-    expert_h: Rows<f32, 1024>,
-    expert_o: Rows<f32, 1024>,
-    o: Rows<f32, 4096>,
-    up: Rows<f32, 5376>,
-    q: Rows<f32, 4096>,
-    k: Rows<f32, 256>,
-    v: Rows<f32, 256>,
-    attn: Rows<f32, 4096>,
-    last: Rows<f32, 4096>,
-    last_h: Rows<f32, 4096>,
-    logits: Rows<f32, 131072>,
-    routes: Routes<512, 22>,
-    expert_rows: ExpertRows<1024, 2688>,
-}
-
-impl Scratch {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            x: Rows::with_capacity(limits.max_tokens),
-            h: Rows::with_capacity(limits.max_tokens),
-            z: Rows::with_capacity(limits.max_tokens),
-            xbc: Rows::with_capacity(limits.max_tokens),
-            dt: Rows::with_capacity(limits.max_tokens),
-            y: Rows::with_capacity(limits.max_tokens),
-            router: Rows::with_capacity(limits.max_tokens),
-            expert_h: Rows::with_capacity(limits.max_tokens),
-            expert_o: Rows::with_capacity(limits.max_tokens),
-            o: Rows::with_capacity(limits.max_tokens),
-            up: Rows::with_capacity(limits.max_tokens),
-            q: Rows::with_capacity(limits.max_tokens),
-            k: Rows::with_capacity(limits.max_tokens),
-            v: Rows::with_capacity(limits.max_tokens),
-            attn: Rows::with_capacity(limits.max_tokens),
-            last: Rows::with_capacity(limits.max_logit_rows),
-            last_h: Rows::with_capacity(limits.max_logit_rows),
-            logits: Rows::with_capacity(limits.max_logit_rows),
-            routes: Routes::new(limits.max_tokens),
-            expert_rows: ExpertRows::plain(limits.max_tokens * 22),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.x.bytes() + self.h.bytes() + self.z.bytes() + self.xbc.bytes()
-            + self.dt.bytes() + self.y.bytes() + self.router.bytes()
-            + self.expert_h.bytes() + self.expert_o.bytes() + self.o.bytes()
-            + self.up.bytes() + self.q.bytes() + self.k.bytes() + self.v.bytes()
-            + self.attn.bytes() + self.last.bytes() + self.last_h.bytes()
-            + self.logits.bytes() + self.routes.bytes() + self.expert_rows.bytes()
-    }
-}
-
 /// The model on the CPU, with a cache of dtype `D`.
 struct OnCpu<D: KvDtype> {
     weights: Weights,
@@ -315,8 +220,3 @@ pub fn load(
         other => Err(LoadError::kv_cache_dtype(&INFO, other)),
     }
 }
-
-const _: () = assert!(
-    40 * < Mamba2State < 128, 64, 128, 10240, 4 > > ::ENTRY_BYTES == INFO
-    .state_bytes_per_slot
-);

@@ -3,7 +3,13 @@
 
 /// One step on cpu.
 pub mod cpu;
-/// Tensors of the checkpoint, and weights as they are kept.
+mod cpu_memory;
+mod config;
+/// Which layers are what.
+pub mod layers;
+/// Tensors of the checkpoint.
+pub mod tensors;
+/// Weights as they are kept.
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
@@ -12,7 +18,8 @@ use tenon_core::model::{
 };
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::scale::SoftmaxScale;
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+pub use config::CONFIG;
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 4096;
@@ -158,159 +165,6 @@ pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [
     KvLayer::None,
 ];
 
-/// What the checkpoint's config must say, or it is refused.
-pub const CONFIG: ConfigContract = ConfigContract {
-    keys: &[
-        ConfigKey::new("model_type", Expected::Text("nemotron_h")),
-        ConfigKey::new("hidden_size", Expected::Int(4096)),
-        ConfigKey::new("vocab_size", Expected::Int(131072)),
-        ConfigKey::new("max_position_embeddings", Expected::Int(262144)),
-        ConfigKey::new("rms_norm_eps", Expected::Float(1e-5)),
-        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
-        ConfigKey::new("num_hidden_layers", Expected::Int(88)),
-        ConfigKey::new("mamba_num_heads", Expected::Int(128)),
-        ConfigKey::new("mamba_head_dim", Expected::Int(64)),
-        ConfigKey::new("ssm_state_size", Expected::Int(128)),
-        ConfigKey::new("n_groups", Expected::Int(8)),
-        ConfigKey::new("conv_kernel", Expected::Int(4)),
-        ConfigKey::new("chunk_size", Expected::Int(128)),
-        ConfigKey::new("use_conv_bias", Expected::Bool(true)),
-        ConfigKey::new("use_bias", Expected::Bool(false)),
-        ConfigKey::new("time_step_min", Expected::Float(0.001)),
-        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new("n_routed_experts", Expected::Int(512)),
-        ConfigKey::new("num_experts_per_tok", Expected::Int(22)),
-        ConfigKey::new("moe_intermediate_size", Expected::Int(2688)),
-        ConfigKey::new("hidden_act", Expected::Text("relu2")),
-        ConfigKey::new("gated", Expected::Bool(false)),
-        ConfigKey::new("expert_bias", Expected::Bool(false)),
-        ConfigKey::new("scoring_func", Expected::Text("sigmoid")),
-        ConfigKey::new("router_bias", Expected::Bool(false)),
-        ConfigKey::new("e_score_correction_bias", Expected::Bool(true)),
-        ConfigKey::new("n_group", Expected::Int(1)),
-        ConfigKey::new("topk_group", Expected::Int(1)),
-        ConfigKey::new("norm_topk_prob", Expected::Bool(true)),
-        ConfigKey::new("routed_scaling_factor", Expected::Float(5.0)),
-        ConfigKey::new("moe_latent_size", Expected::Int(1024)),
-        ConfigKey::new("shared_expert_intermediate_size", Expected::Int(5376)),
-        ConfigKey::new("shared_expert_gate", Expected::Bool(false)),
-        ConfigKey::new("swiglu_limit", Expected::Absent),
-        ConfigKey::new("swiglu_alpha", Expected::Absent),
-        ConfigKey::new("num_attention_heads", Expected::Int(32)),
-        ConfigKey::new("num_key_value_heads", Expected::Int(2)),
-        ConfigKey::new("head_dim", Expected::Int(128)),
-        ConfigKey::new("attention_bias", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new(
-            "attention_output_bias",
-            Expected::AbsentOr(&Expected::Bool(false)),
-        ),
-        ConfigKey::new("rope_type", Expected::AbsentOr(&Expected::Text("none"))),
-        ConfigKey::new(
-            "layer_types",
-            Expected::List(
-                &[
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "full_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                    "linear_attention",
-                    "moe",
-                ],
-            ),
-        ),
-    ],
-    ignored: &[
-        IgnoredKey::new(
-            "mtp_layers_block_type",
-            "layers for speculation are not used, and their tensors must be ignored too",
-        ),
-        IgnoredKey::new("num_nextn_predict_layers", "speculation heads are not used"),
-        IgnoredKey::new("mtp_hybrid_override_pattern", "speculation heads are not used"),
-    ],
-};
-
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
     name: "nemotron-3-super-120b-a12b",
@@ -350,17 +204,17 @@ const _: () = assert!(
 );
 const _: () = assert!(NUM_EXPERTS_PER_TOK <= N_ROUTED_EXPERTS);
 const _: () = assert!(
-    weights::MAMBA_LAYERS[weights::MAMBA_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::MAMBA_LAYERS[layers::MAMBA_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::EXPERTS_LAYERS[weights::EXPERTS_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::EXPERTS_LAYERS[layers::EXPERTS_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::BLOCK_ATTENTION_LAYERS[weights::BLOCK_ATTENTION_LAYERS.len() - 1] <
+    layers::BLOCK_ATTENTION_LAYERS[layers::BLOCK_ATTENTION_LAYERS.len() - 1] <
     NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::MAMBA_LAYERS.len() + weights::EXPERTS_LAYERS.len() +
-    weights::BLOCK_ATTENTION_LAYERS.len() == NUM_HIDDEN_LAYERS
+    layers::MAMBA_LAYERS.len() + layers::EXPERTS_LAYERS.len() +
+    layers::BLOCK_ATTENTION_LAYERS.len() == NUM_HIDDEN_LAYERS
 );
-const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);
+const _: () = assert!(layers::PATTERN.len() == NUM_HIDDEN_LAYERS);

@@ -3,7 +3,13 @@
 
 /// One step on cpu.
 pub mod cpu;
-/// Tensors of the checkpoint, and weights as they are kept.
+mod cpu_memory;
+mod config;
+/// Which layers are what.
+pub mod layers;
+/// Tensors of the checkpoint.
+pub mod tensors;
+/// Weights as they are kept.
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
@@ -12,7 +18,8 @@ use tenon_core::model::{
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+pub use config::CONFIG;
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 1024;
@@ -45,53 +52,6 @@ pub const INTERMEDIATE_SIZE: usize = 3072;
 pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F32];
 /// The cache of each layer.
 pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
-
-/// What the checkpoint's config must say, or it is refused.
-pub const CONFIG: ConfigContract = ConfigContract {
-    keys: &[
-        ConfigKey::new("model_type", Expected::Text("qwen3")),
-        ConfigKey::new("hidden_size", Expected::Int(1024)),
-        ConfigKey::new("vocab_size", Expected::Int(151936)),
-        ConfigKey::new("max_position_embeddings", Expected::Int(40960)),
-        ConfigKey::new("rms_norm_eps", Expected::Float(1e-6)),
-        ConfigKey::new("tie_word_embeddings", Expected::Bool(true)),
-        ConfigKey::new("num_hidden_layers", Expected::Int(28)),
-        ConfigKey::new("num_attention_heads", Expected::Int(16)),
-        ConfigKey::new("num_key_value_heads", Expected::Int(8)),
-        ConfigKey::new("head_dim", Expected::Int(128)),
-        ConfigKey::new("attention_bias", Expected::Bool(false)),
-        ConfigKey::new(
-            "attention_output_bias",
-            Expected::AbsentOr(&Expected::Bool(false)),
-        ),
-        ConfigKey::new("rope_theta", Expected::Float(1000000.0)),
-        ConfigKey::new("interleaved", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new(
-            "partial_rotary_factor",
-            Expected::AbsentOr(&Expected::Float(1.0)),
-        ),
-        ConfigKey::new("rope_type", Expected::Text("default")),
-        ConfigKey::new("factor", Expected::Absent),
-        ConfigKey::new("low_freq_factor", Expected::Absent),
-        ConfigKey::new("high_freq_factor", Expected::Absent),
-        ConfigKey::new("original_max_position_embeddings", Expected::Absent),
-        ConfigKey::new("intermediate_size", Expected::Int(3072)),
-        ConfigKey::new("hidden_act", Expected::Text("silu")),
-        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new(
-            "layer_types",
-            Expected::AbsentOr(&Expected::Each("full_attention", 28)),
-        ),
-        ConfigKey::new("use_sliding_window", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new("sliding_window", Expected::Absent),
-    ],
-    ignored: &[
-        IgnoredKey::new(
-            "max_window_layers",
-            "read only where use_sliding_window is true",
-        ),
-    ],
-};
 
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
@@ -129,6 +89,6 @@ pub const ENTRY: ModelEntry = ModelEntry {
 const _: () = assert!(NUM_ATTENTION_HEADS.is_multiple_of(NUM_KEY_VALUE_HEADS));
 const _: () = assert!(128 <= HEAD_DIM);
 const _: () = assert!(
-    weights::BLOCK_LAYERS[weights::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::BLOCK_LAYERS[layers::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
-const _: () = assert!(weights::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);
+const _: () = assert!(layers::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);

@@ -11,20 +11,19 @@ use tenon_core::cpu::{
     silu_mul,
 };
 use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
-use tenon_core::layers::per_layer;
 use tenon_core::model::{
     LoadOptions, Logits, Memory, Model, ModelInfo, StateError, StepError,
 };
-use tenon_core::moe::{ExpertRows, Routes, Silu};
-use tenon_core::rope::{Halves, RopeAngles};
-use tenon_core::rows::Rows;
+use tenon_core::moe::Silu;
 use tenon_core::state::DeltaState;
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::weights::{BlockLinear, Full, Kind, PATTERN, Weights};
+use super::cpu_memory::{Caches, Scratch};
+use super::layers::{Kind, PATTERN};
+use super::weights::{BlockLinear, Full, Weights};
 use super::{
-    ATTENTION_ROPE, ATTENTION_SOFTMAX_SCALE, INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS,
-    ROUTER, VOCAB_SIZE,
+    ATTENTION_SOFTMAX_SCALE, INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, ROUTER,
+    VOCAB_SIZE,
 };
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
@@ -169,110 +168,6 @@ impl<D: KvDtype> Model for OnCpu<D> {
     }
 }
 
-/// The KV cache or the recurrent state of every layer.
-struct Caches<D: KvDtype> {
-    block_linear: Box<[DeltaState<64, 128, 128, 12288, 4>; 36]>,
-    full: Box<[PagedKv<D, 2, 256>; 12]>,
-}
-
-impl<D: KvDtype> Caches<D> {
-    fn new(limits: &BatchLimits, snapshots: usize) -> Self {
-        Self {
-            block_linear: per_layer(|| DeltaState::new(limits.state_slots, snapshots)),
-            full: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.full.iter().map(PagedKv::bytes).sum::<usize>()
-    }
-
-    fn state_bytes(&self) -> usize {
-        self.block_linear.iter().map(DeltaState::bytes).sum::<usize>()
-    }
-
-    fn snapshot_bytes(&self) -> usize {
-        self.block_linear.iter().map(DeltaState::snapshot_bytes).sum::<usize>()
-    }
-
-    fn save(&mut self, slot: StateSlot, snapshot: SnapshotId) {
-        self.block_linear.iter_mut().for_each(|layer| layer.save(slot, snapshot));
-    }
-
-    fn restore(&mut self, snapshot: SnapshotId, slot: StateSlot) {
-        self.block_linear.iter_mut().for_each(|layer| layer.restore(snapshot, slot));
-    }
-}
-
-/// Activations of one step.
-struct Scratch {
-    x: Rows<f32, 3072>,
-    h: Rows<f32, 3072>,
-    qkv: Rows<f32, 12288>,
-    z: Rows<f32, 8192>,
-    b: Rows<f32, 64>,
-    a: Rows<f32, 64>,
-    y: Rows<f32, 8192>,
-    router: Rows<f32, 256>,
-    o: Rows<f32, 3072>,
-    gate: Rows<f32, 1024>,
-    up: Rows<f32, 1024>,
-    shared: Rows<f32, 3072>,
-    shared_gate: Rows<f32, 1>,
-    q: Rows<f32, 8192>,
-    attn_gate: Rows<f32, 8192>,
-    k: Rows<f32, 512>,
-    v: Rows<f32, 512>,
-    attn: Rows<f32, 8192>,
-    last: Rows<f32, 3072>,
-    last_h: Rows<f32, 3072>,
-    logits: Rows<f32, 248320>,
-    angles: RopeAngles<64, Halves>,
-    routes: Routes<256, 8>,
-    expert_rows: ExpertRows<3072, 1024>,
-}
-
-impl Scratch {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            x: Rows::with_capacity(limits.max_tokens),
-            h: Rows::with_capacity(limits.max_tokens),
-            qkv: Rows::with_capacity(limits.max_tokens),
-            z: Rows::with_capacity(limits.max_tokens),
-            b: Rows::with_capacity(limits.max_tokens),
-            a: Rows::with_capacity(limits.max_tokens),
-            y: Rows::with_capacity(limits.max_tokens),
-            router: Rows::with_capacity(limits.max_tokens),
-            o: Rows::with_capacity(limits.max_tokens),
-            gate: Rows::with_capacity(limits.max_tokens),
-            up: Rows::with_capacity(limits.max_tokens),
-            shared: Rows::with_capacity(limits.max_tokens),
-            shared_gate: Rows::with_capacity(limits.max_tokens),
-            q: Rows::with_capacity(limits.max_tokens),
-            attn_gate: Rows::with_capacity(limits.max_tokens),
-            k: Rows::with_capacity(limits.max_tokens),
-            v: Rows::with_capacity(limits.max_tokens),
-            attn: Rows::with_capacity(limits.max_tokens),
-            last: Rows::with_capacity(limits.max_logit_rows),
-            last_h: Rows::with_capacity(limits.max_logit_rows),
-            logits: Rows::with_capacity(limits.max_logit_rows),
-            angles: RopeAngles::new(&ATTENTION_ROPE, limits.max_tokens),
-            routes: Routes::new(limits.max_tokens),
-            expert_rows: ExpertRows::new(limits.max_tokens * 8),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.x.bytes() + self.h.bytes() + self.qkv.bytes() + self.z.bytes()
-            + self.b.bytes() + self.a.bytes() + self.y.bytes() + self.router.bytes()
-            + self.o.bytes() + self.gate.bytes() + self.up.bytes() + self.shared.bytes()
-            + self.shared_gate.bytes() + self.q.bytes() + self.attn_gate.bytes()
-            + self.k.bytes() + self.v.bytes() + self.attn.bytes() + self.last.bytes()
-            + self.last_h.bytes() + self.logits.bytes() + self.routes.bytes()
-            + self.expert_rows.bytes()
-    }
-}
-
 /// The model on the CPU, with a cache of dtype `D`.
 struct OnCpu<D: KvDtype> {
     weights: Weights,
@@ -325,8 +220,3 @@ pub fn load(
         other => Err(LoadError::kv_cache_dtype(&INFO, other)),
     }
 }
-
-const _: () = assert!(
-    36 * < DeltaState < 64, 128, 128, 12288, 4 > > ::ENTRY_BYTES == INFO
-    .state_bytes_per_slot
-);

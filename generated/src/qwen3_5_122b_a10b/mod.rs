@@ -3,7 +3,13 @@
 
 /// One step on cpu.
 pub mod cpu;
-/// Tensors of the checkpoint, and weights as they are kept.
+mod cpu_memory;
+mod config;
+/// Which layers are what.
+pub mod layers;
+/// Tensors of the checkpoint.
+pub mod tensors;
+/// Weights as they are kept.
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
@@ -13,7 +19,8 @@ use tenon_core::model::{
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected, IgnoredKey};
+
+pub use config::CONFIG;
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 3072;
@@ -115,125 +122,6 @@ pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [
     KvLayer::Chosen,
 ];
 
-/// What the checkpoint's config must say, or it is refused.
-pub const CONFIG: ConfigContract = ConfigContract {
-    keys: &[
-        ConfigKey::new("model_type", Expected::Text("qwen3_5_moe_text")),
-        ConfigKey::new("hidden_size", Expected::Int(3072)),
-        ConfigKey::new("vocab_size", Expected::Int(248320)),
-        ConfigKey::new("max_position_embeddings", Expected::Int(262144)),
-        ConfigKey::new("rms_norm_eps", Expected::Float(1e-6)),
-        ConfigKey::new("tie_word_embeddings", Expected::Bool(false)),
-        ConfigKey::new("num_hidden_layers", Expected::Int(48)),
-        ConfigKey::new("linear_num_key_heads", Expected::Int(16)),
-        ConfigKey::new("linear_key_head_dim", Expected::Int(128)),
-        ConfigKey::new("linear_num_value_heads", Expected::Int(64)),
-        ConfigKey::new("linear_value_head_dim", Expected::Int(128)),
-        ConfigKey::new("linear_conv_kernel_dim", Expected::Int(4)),
-        ConfigKey::new("mlp_bias", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new("n_routed_experts", Expected::Int(256)),
-        ConfigKey::new("num_experts_per_tok", Expected::Int(8)),
-        ConfigKey::new("moe_intermediate_size", Expected::Int(1024)),
-        ConfigKey::new("hidden_act", Expected::Text("silu")),
-        ConfigKey::new("gated", Expected::Bool(true)),
-        ConfigKey::new("expert_bias", Expected::Bool(false)),
-        ConfigKey::new("scoring_func", Expected::Text("softmax")),
-        ConfigKey::new("router_bias", Expected::Bool(false)),
-        ConfigKey::new("e_score_correction_bias", Expected::Bool(false)),
-        ConfigKey::new("n_group", Expected::Int(1)),
-        ConfigKey::new("topk_group", Expected::Int(1)),
-        ConfigKey::new("norm_topk_prob", Expected::Bool(true)),
-        ConfigKey::new("routed_scaling_factor", Expected::Float(1.0)),
-        ConfigKey::new("moe_latent_size", Expected::Absent),
-        ConfigKey::new("shared_expert_intermediate_size", Expected::Int(1024)),
-        ConfigKey::new("shared_expert_gate", Expected::Bool(true)),
-        ConfigKey::new("swiglu_limit", Expected::Absent),
-        ConfigKey::new("swiglu_alpha", Expected::Absent),
-        ConfigKey::new("num_attention_heads", Expected::Int(32)),
-        ConfigKey::new("num_key_value_heads", Expected::Int(2)),
-        ConfigKey::new("head_dim", Expected::Int(256)),
-        ConfigKey::new("attention_bias", Expected::Bool(false)),
-        ConfigKey::new(
-            "attention_output_bias",
-            Expected::AbsentOr(&Expected::Bool(false)),
-        ),
-        ConfigKey::new("attn_output_gate", Expected::AbsentOr(&Expected::Bool(true))),
-        ConfigKey::new("rope_theta", Expected::Float(10000000.0)),
-        ConfigKey::new("interleaved", Expected::AbsentOr(&Expected::Bool(false))),
-        ConfigKey::new("partial_rotary_factor", Expected::Float(0.25)),
-        ConfigKey::new("rope_type", Expected::Text("default")),
-        ConfigKey::new("factor", Expected::Absent),
-        ConfigKey::new("low_freq_factor", Expected::Absent),
-        ConfigKey::new("high_freq_factor", Expected::Absent),
-        ConfigKey::new("original_max_position_embeddings", Expected::Absent),
-        ConfigKey::new(
-            "layer_types",
-            Expected::List(
-                &[
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "linear_attention",
-                    "full_attention",
-                ],
-            ),
-        ),
-        ConfigKey::new("mlp_layer_types", Expected::Each("sparse", 48)),
-    ],
-    ignored: &[
-        IgnoredKey::new("vision_config", "the vision part is not compiled"),
-        IgnoredKey::new("image_token_id", "the vision part is not compiled"),
-        IgnoredKey::new("video_token_id", "the vision part is not compiled"),
-        IgnoredKey::new("vision_start_token_id", "the vision part is not compiled"),
-        IgnoredKey::new("vision_end_token_id", "the vision part is not compiled"),
-        IgnoredKey::new("mtp_num_hidden_layers", "speculation heads are not used"),
-        IgnoredKey::new("mtp_use_dedicated_embeddings", "speculation heads are not used"),
-    ],
-};
-
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
     name: "qwen3.5-122b-a10b",
@@ -276,13 +164,13 @@ const _: () = assert!(
 const _: () = assert!(64 <= ATTENTION_HEAD_DIM);
 const _: () = assert!(NUM_EXPERTS_PER_TOK <= N_ROUTED_EXPERTS);
 const _: () = assert!(
-    weights::BLOCK_LINEAR_LAYERS[weights::BLOCK_LINEAR_LAYERS.len() - 1] <
+    layers::BLOCK_LINEAR_LAYERS[layers::BLOCK_LINEAR_LAYERS.len() - 1] <
     NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::FULL_LAYERS[weights::FULL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::FULL_LAYERS[layers::FULL_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
 const _: () = assert!(
-    weights::BLOCK_LINEAR_LAYERS.len() + weights::FULL_LAYERS.len() == NUM_HIDDEN_LAYERS
+    layers::BLOCK_LINEAR_LAYERS.len() + layers::FULL_LAYERS.len() == NUM_HIDDEN_LAYERS
 );
-const _: () = assert!(weights::PATTERN.len() == NUM_HIDDEN_LAYERS);
+const _: () = assert!(layers::PATTERN.len() == NUM_HIDDEN_LAYERS);

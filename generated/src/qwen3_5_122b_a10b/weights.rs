@@ -1,4 +1,4 @@
-//! qwen3.5-122b-a10b: the tensors of its checkpoint, and the weights as they are kept.
+//! qwen3.5-122b-a10b: its weights, as they are kept.
 //! Generated from model-specs/qwen3.5-122b-a10b; edit the TOMLs there, then `cargo build`.
 
 use std::sync::Arc;
@@ -6,165 +6,22 @@ use std::sync::Arc;
 use tenon_core::cpu::Cpu;
 use tenon_core::linear::{Conv, Decay, Embedding, Linear, Norm, Vector};
 use tenon_core::moe::GatedExperts;
-use tenon_core::weights::{
-    Checkpoint, CheckpointKind, ConvSpec, DecaySpec, EmbeddingSpec, GatedExpertNames,
-    GatedExpertsSpec, LinearSpec, LoadError, Loader, NormSpec, RowOrder, Segment,
-    StorageFormat, TensorCheck, VectorSpec,
-};
+use tenon_core::weights::{Checkpoint, CheckpointKind, LoadError, Loader};
 
 use super::CONFIG;
-
-/// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[
-    StorageFormat::Bf16,
-    StorageFormat::F16,
-    StorageFormat::F32,
-];
-
-/// Layers that are `block_linear`.
-pub const BLOCK_LINEAR_LAYERS: [usize; 36] = [
-    0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20, 21, 22, 24, 25, 26, 28, 29,
-    30, 32, 33, 34, 36, 37, 38, 40, 41, 42, 44, 45, 46,
-];
-/// Layers that are `full`.
-pub const FULL_LAYERS: [usize; 12] = [3, 7, 11, 15, 19, 23, 27, 31, 35, 39, 43, 47];
-
-/// What a layer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `block_linear`
-    BlockLinear,
-    /// `full`
-    Full,
-}
-/// For each layer, what it is and its index among its kind.
-pub const PATTERN: [(Kind, usize); 48] = [
-    (Kind::BlockLinear, 0),
-    (Kind::BlockLinear, 1),
-    (Kind::BlockLinear, 2),
-    (Kind::Full, 0),
-    (Kind::BlockLinear, 3),
-    (Kind::BlockLinear, 4),
-    (Kind::BlockLinear, 5),
-    (Kind::Full, 1),
-    (Kind::BlockLinear, 6),
-    (Kind::BlockLinear, 7),
-    (Kind::BlockLinear, 8),
-    (Kind::Full, 2),
-    (Kind::BlockLinear, 9),
-    (Kind::BlockLinear, 10),
-    (Kind::BlockLinear, 11),
-    (Kind::Full, 3),
-    (Kind::BlockLinear, 12),
-    (Kind::BlockLinear, 13),
-    (Kind::BlockLinear, 14),
-    (Kind::Full, 4),
-    (Kind::BlockLinear, 15),
-    (Kind::BlockLinear, 16),
-    (Kind::BlockLinear, 17),
-    (Kind::Full, 5),
-    (Kind::BlockLinear, 18),
-    (Kind::BlockLinear, 19),
-    (Kind::BlockLinear, 20),
-    (Kind::Full, 6),
-    (Kind::BlockLinear, 21),
-    (Kind::BlockLinear, 22),
-    (Kind::BlockLinear, 23),
-    (Kind::Full, 7),
-    (Kind::BlockLinear, 24),
-    (Kind::BlockLinear, 25),
-    (Kind::BlockLinear, 26),
-    (Kind::Full, 8),
-    (Kind::BlockLinear, 27),
-    (Kind::BlockLinear, 28),
-    (Kind::BlockLinear, 29),
-    (Kind::Full, 9),
-    (Kind::BlockLinear, 30),
-    (Kind::BlockLinear, 31),
-    (Kind::BlockLinear, 32),
-    (Kind::Full, 10),
-    (Kind::BlockLinear, 33),
-    (Kind::BlockLinear, 34),
-    (Kind::BlockLinear, 35),
-    (Kind::Full, 11),
-];
-
-const EMBED_TOKENS: EmbeddingSpec<248320, 3072> = EmbeddingSpec::new("model.language_model.embed_tokens.weight", ACCEPT);
-const BLOCK_LINEAR_INPUT_LAYERNORM: NormSpec<3072> = NormSpec::new("model.language_model.layers.{layer}.input_layernorm.weight", ACCEPT).plus_one();
-const BLOCK_LINEAR_IN_PROJ_QKV: LinearSpec<12288, 3072> = LinearSpec::new("model.language_model.layers.{layer}.linear_attn.in_proj_qkv.weight", ACCEPT);
-const BLOCK_LINEAR_IN_PROJ_Z: LinearSpec<8192, 3072> = LinearSpec::new("model.language_model.layers.{layer}.linear_attn.in_proj_z.weight", ACCEPT);
-const BLOCK_LINEAR_IN_PROJ_B: LinearSpec<64, 3072> = LinearSpec::new("model.language_model.layers.{layer}.linear_attn.in_proj_b.weight", ACCEPT);
-const BLOCK_LINEAR_IN_PROJ_A: LinearSpec<64, 3072> = LinearSpec::new("model.language_model.layers.{layer}.linear_attn.in_proj_a.weight", ACCEPT);
-const BLOCK_LINEAR_CONV1D: ConvSpec<12288, 4> = ConvSpec::new("model.language_model.layers.{layer}.linear_attn.conv1d.weight", ACCEPT);
-const BLOCK_LINEAR_A_LOG: DecaySpec<64> = DecaySpec::new("model.language_model.layers.{layer}.linear_attn.A_log", ACCEPT);
-const BLOCK_LINEAR_DT_BIAS: VectorSpec<64> = VectorSpec::new("model.language_model.layers.{layer}.linear_attn.dt_bias", ACCEPT);
-const BLOCK_LINEAR_GATED_NORM: NormSpec<128> = NormSpec::new("model.language_model.layers.{layer}.linear_attn.norm.weight", ACCEPT);
-const BLOCK_LINEAR_OUT_PROJ: LinearSpec<3072, 8192> = LinearSpec::new("model.language_model.layers.{layer}.linear_attn.out_proj.weight", ACCEPT);
-const BLOCK_LINEAR_POST_ATTENTION_LAYERNORM: NormSpec<3072> = NormSpec::new("model.language_model.layers.{layer}.post_attention_layernorm.weight", ACCEPT).plus_one();
-const BLOCK_LINEAR_ROUTER: LinearSpec<256, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.gate.weight", ACCEPT);
-const BLOCK_LINEAR_EXPERTS: GatedExpertsSpec<256, 3072, 1024> = GatedExpertsSpec::new(GatedExpertNames::Stacked { gate_up: "model.language_model.layers.{layer}.mlp.experts.gate_up_proj", down: "model.language_model.layers.{layer}.mlp.experts.down_proj" }, ACCEPT);
-const BLOCK_LINEAR_SHARED_GATE_PROJ: LinearSpec<1024, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert.gate_proj.weight", ACCEPT);
-const BLOCK_LINEAR_SHARED_UP_PROJ: LinearSpec<1024, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert.up_proj.weight", ACCEPT);
-const BLOCK_LINEAR_SHARED_DOWN_PROJ: LinearSpec<3072, 1024> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert.down_proj.weight", ACCEPT);
-const BLOCK_LINEAR_SHARED_EXPERT_GATE: LinearSpec<1, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert_gate.weight", ACCEPT);
-const FULL_INPUT_LAYERNORM: NormSpec<3072> = NormSpec::new("model.language_model.layers.{layer}.input_layernorm.weight", ACCEPT).plus_one();
-const FULL_Q_PROJ: LinearSpec<8192, 3072> = LinearSpec::new("model.language_model.layers.{layer}.self_attn.q_proj.weight", ACCEPT).rows(RowOrder::Parts(&[ Segment { groups: 32, group_rows: 512, first: 0, rows: 256 }, ]));
-const FULL_Q_GATE: LinearSpec<8192, 3072> = LinearSpec::new("model.language_model.layers.{layer}.self_attn.q_proj.weight", ACCEPT).rows(RowOrder::Parts(&[ Segment { groups: 32, group_rows: 512, first: 256, rows: 256 }, ]));
-const FULL_K_PROJ: LinearSpec<512, 3072> = LinearSpec::new("model.language_model.layers.{layer}.self_attn.k_proj.weight", ACCEPT);
-const FULL_V_PROJ: LinearSpec<512, 3072> = LinearSpec::new("model.language_model.layers.{layer}.self_attn.v_proj.weight", ACCEPT);
-const FULL_Q_NORM: NormSpec<256> = NormSpec::new("model.language_model.layers.{layer}.self_attn.q_norm.weight", ACCEPT).plus_one();
-const FULL_K_NORM: NormSpec<256> = NormSpec::new("model.language_model.layers.{layer}.self_attn.k_norm.weight", ACCEPT).plus_one();
-const FULL_O_PROJ: LinearSpec<3072, 8192> = LinearSpec::new("model.language_model.layers.{layer}.self_attn.o_proj.weight", ACCEPT);
-const FULL_POST_ATTENTION_LAYERNORM: NormSpec<3072> = NormSpec::new("model.language_model.layers.{layer}.post_attention_layernorm.weight", ACCEPT).plus_one();
-const FULL_ROUTER: LinearSpec<256, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.gate.weight", ACCEPT);
-const FULL_EXPERTS: GatedExpertsSpec<256, 3072, 1024> = GatedExpertsSpec::new(GatedExpertNames::Stacked { gate_up: "model.language_model.layers.{layer}.mlp.experts.gate_up_proj", down: "model.language_model.layers.{layer}.mlp.experts.down_proj" }, ACCEPT);
-const FULL_SHARED_GATE_PROJ: LinearSpec<1024, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert.gate_proj.weight", ACCEPT);
-const FULL_SHARED_UP_PROJ: LinearSpec<1024, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert.up_proj.weight", ACCEPT);
-const FULL_SHARED_DOWN_PROJ: LinearSpec<3072, 1024> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert.down_proj.weight", ACCEPT);
-const FULL_SHARED_EXPERT_GATE: LinearSpec<1, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert_gate.weight", ACCEPT);
-const NORM: NormSpec<3072> = NormSpec::new("model.language_model.norm.weight", ACCEPT).plus_one();
-const LM_HEAD: LinearSpec<248320, 3072> = LinearSpec::new("model.language_lm_head.weight", ACCEPT);
-
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 37] = [
-    EMBED_TOKENS.once(),
-    BLOCK_LINEAR_INPUT_LAYERNORM.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_IN_PROJ_QKV.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_IN_PROJ_Z.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_IN_PROJ_B.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_IN_PROJ_A.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_CONV1D.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_A_LOG.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_DT_BIAS.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_GATED_NORM.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_OUT_PROJ.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_POST_ATTENTION_LAYERNORM.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_ROUTER.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_EXPERTS.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_SHARED_GATE_PROJ.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_SHARED_UP_PROJ.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_SHARED_DOWN_PROJ.per_layer(&BLOCK_LINEAR_LAYERS),
-    BLOCK_LINEAR_SHARED_EXPERT_GATE.per_layer(&BLOCK_LINEAR_LAYERS),
-    FULL_INPUT_LAYERNORM.per_layer(&FULL_LAYERS),
-    FULL_Q_PROJ.per_layer(&FULL_LAYERS),
-    FULL_Q_GATE.per_layer(&FULL_LAYERS),
-    FULL_K_PROJ.per_layer(&FULL_LAYERS),
-    FULL_V_PROJ.per_layer(&FULL_LAYERS),
-    FULL_Q_NORM.per_layer(&FULL_LAYERS),
-    FULL_K_NORM.per_layer(&FULL_LAYERS),
-    FULL_O_PROJ.per_layer(&FULL_LAYERS),
-    FULL_POST_ATTENTION_LAYERNORM.per_layer(&FULL_LAYERS),
-    FULL_ROUTER.per_layer(&FULL_LAYERS),
-    FULL_EXPERTS.per_layer(&FULL_LAYERS),
-    FULL_SHARED_GATE_PROJ.per_layer(&FULL_LAYERS),
-    FULL_SHARED_UP_PROJ.per_layer(&FULL_LAYERS),
-    FULL_SHARED_DOWN_PROJ.per_layer(&FULL_LAYERS),
-    FULL_SHARED_EXPERT_GATE.per_layer(&FULL_LAYERS),
-    NORM.once(),
-    LM_HEAD.once(),
-    TensorCheck::ignored("model.visual.*", "the vision part is not compiled"),
-    TensorCheck::ignored("mtp.*", "speculation heads are not used"),
-];
+use super::layers::{BLOCK_LINEAR_LAYERS, FULL_LAYERS};
+use super::tensors::{
+    BLOCK_LINEAR_A_LOG, BLOCK_LINEAR_CONV1D, BLOCK_LINEAR_DT_BIAS, BLOCK_LINEAR_EXPERTS,
+    BLOCK_LINEAR_GATED_NORM, BLOCK_LINEAR_INPUT_LAYERNORM, BLOCK_LINEAR_IN_PROJ_A,
+    BLOCK_LINEAR_IN_PROJ_B, BLOCK_LINEAR_IN_PROJ_QKV, BLOCK_LINEAR_IN_PROJ_Z,
+    BLOCK_LINEAR_OUT_PROJ, BLOCK_LINEAR_POST_ATTENTION_LAYERNORM, BLOCK_LINEAR_ROUTER,
+    BLOCK_LINEAR_SHARED_DOWN_PROJ, BLOCK_LINEAR_SHARED_EXPERT_GATE,
+    BLOCK_LINEAR_SHARED_GATE_PROJ, BLOCK_LINEAR_SHARED_UP_PROJ, EMBED_TOKENS,
+    FULL_EXPERTS, FULL_INPUT_LAYERNORM, FULL_K_NORM, FULL_K_PROJ, FULL_O_PROJ,
+    FULL_POST_ATTENTION_LAYERNORM, FULL_Q_GATE, FULL_Q_NORM, FULL_Q_PROJ, FULL_ROUTER,
+    FULL_SHARED_DOWN_PROJ, FULL_SHARED_EXPERT_GATE, FULL_SHARED_GATE_PROJ,
+    FULL_SHARED_UP_PROJ, FULL_V_PROJ, LM_HEAD, NORM, TENSORS,
+};
 
 /// Weights of one layer of kind `linear`.
 #[derive(Debug)]

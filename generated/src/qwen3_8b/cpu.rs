@@ -9,16 +9,13 @@ use tenon_core::cpu::{
     Cpu, attention, gather_logit_rows, head_norm, rms_norm, rope, silu_mul,
 };
 use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
-use tenon_core::layers::{each_layer, per_layer};
+use tenon_core::layers::each_layer;
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
-use tenon_core::rope::{Halves, RopeAngles};
-use tenon_core::rows::Rows;
 use tenon_core::weights::{Checkpoint, LoadError};
 
+use super::cpu_memory::{Caches, Scratch};
 use super::weights::{Block, Weights};
-use super::{
-    INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, ROPE, SOFTMAX_SCALE, VOCAB_SIZE,
-};
+use super::{INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, SOFTMAX_SCALE, VOCAB_SIZE};
 
 /// `tile` of `cpu_linear`; KERNEL.toml tunes it.
 const TILE: usize = 6;
@@ -80,64 +77,6 @@ impl<D: KvDtype> Model for OnCpu<D> {
         w.lm_head.forward::<TILE>(cpu, &s.last_h, &mut s.logits); // [logit rows, 151936]
         logits.write(&s.logits);
         Ok(())
-    }
-}
-
-/// The KV cache of every layer.
-struct Caches<D: KvDtype> {
-    block: Box<[PagedKv<D, 8, 128>; 36]>,
-}
-
-impl<D: KvDtype> Caches<D> {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            block: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.block.iter().map(PagedKv::bytes).sum::<usize>()
-    }
-}
-
-/// Activations of one step.
-struct Scratch {
-    x: Rows<f32, 4096>,
-    h: Rows<f32, 4096>,
-    q: Rows<f32, 4096>,
-    k: Rows<f32, 1024>,
-    v: Rows<f32, 1024>,
-    attn: Rows<f32, 4096>,
-    gate: Rows<f32, 12288>,
-    up: Rows<f32, 12288>,
-    last: Rows<f32, 4096>,
-    last_h: Rows<f32, 4096>,
-    logits: Rows<f32, 151936>,
-    angles: RopeAngles<128, Halves>,
-}
-
-impl Scratch {
-    fn new(limits: &BatchLimits) -> Self {
-        Self {
-            x: Rows::with_capacity(limits.max_tokens),
-            h: Rows::with_capacity(limits.max_tokens),
-            q: Rows::with_capacity(limits.max_tokens),
-            k: Rows::with_capacity(limits.max_tokens),
-            v: Rows::with_capacity(limits.max_tokens),
-            attn: Rows::with_capacity(limits.max_tokens),
-            gate: Rows::with_capacity(limits.max_tokens),
-            up: Rows::with_capacity(limits.max_tokens),
-            last: Rows::with_capacity(limits.max_logit_rows),
-            last_h: Rows::with_capacity(limits.max_logit_rows),
-            logits: Rows::with_capacity(limits.max_logit_rows),
-            angles: RopeAngles::new(&ROPE, limits.max_tokens),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
-            + self.v.bytes() + self.attn.bytes() + self.gate.bytes() + self.up.bytes()
-            + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
     }
 }
 

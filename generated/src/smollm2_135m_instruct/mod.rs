@@ -3,7 +3,13 @@
 
 /// One step on cpu.
 pub mod cpu;
-/// Tensors of the checkpoint, and weights as they are kept.
+mod cpu_memory;
+mod config;
+/// Which layers are what.
+pub mod layers;
+/// Tensors of the checkpoint.
+pub mod tensors;
+/// Weights as they are kept.
 pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
@@ -12,7 +18,8 @@ use tenon_core::model::{
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
-use tenon_core::weights::{ConfigContract, ConfigKey, Expected};
+
+pub use config::CONFIG;
 
 /// Width of the residual stream.
 pub const HIDDEN_SIZE: usize = 576;
@@ -45,31 +52,6 @@ pub const INTERMEDIATE_SIZE: usize = 1536;
 pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::F32, KvDtypeName::Bf16];
 /// The cache of each layer.
 pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
-
-/// What the checkpoint's config must say, or it is refused.
-pub const CONFIG: ConfigContract = ConfigContract {
-    keys: &[
-        ConfigKey::new("model_type", Expected::Text("llama")),
-        ConfigKey::new("hidden_size", Expected::Int(576)),
-        ConfigKey::new("vocab_size", Expected::Int(49152)),
-        ConfigKey::new("max_position_embeddings", Expected::Int(8192)),
-        ConfigKey::new("rms_norm_eps", Expected::Float(1e-5)),
-        ConfigKey::new("tie_word_embeddings", Expected::Bool(true)),
-        ConfigKey::new("num_hidden_layers", Expected::Int(30)),
-        ConfigKey::new("num_attention_heads", Expected::Int(9)),
-        ConfigKey::new("num_key_value_heads", Expected::Int(3)),
-        ConfigKey::new("head_dim", Expected::Int(64)),
-        ConfigKey::new("rope_theta", Expected::Float(100000.0)),
-        ConfigKey::new("rotary_dim", Expected::Int(64)),
-        ConfigKey::new("rope_type", Expected::Text("default")),
-        ConfigKey::new("factor", Expected::Absent),
-        ConfigKey::new("low_freq_factor", Expected::Absent),
-        ConfigKey::new("high_freq_factor", Expected::Absent),
-        ConfigKey::new("original_max_position_embeddings", Expected::Absent),
-        ConfigKey::new("intermediate_size", Expected::Int(1536)),
-    ],
-    ignored: &[],
-};
 
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
@@ -112,6 +94,6 @@ pub const ENTRY: ModelEntry = ModelEntry {
 const _: () = assert!(NUM_ATTENTION_HEADS.is_multiple_of(NUM_KEY_VALUE_HEADS));
 const _: () = assert!(64 <= HEAD_DIM);
 const _: () = assert!(
-    weights::BLOCK_LAYERS[weights::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
+    layers::BLOCK_LAYERS[layers::BLOCK_LAYERS.len() - 1] < NUM_HIDDEN_LAYERS
 );
-const _: () = assert!(weights::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);
+const _: () = assert!(layers::BLOCK_LAYERS.len() == NUM_HIDDEN_LAYERS);

@@ -1,58 +1,18 @@
-//! smollm2-135m-instruct: the tensors of its checkpoint, and the weights as they are kept.
+//! smollm2-135m-instruct: its weights, as they are kept.
 //! Generated from model-specs/smollm2-135m-instruct; edit the TOMLs there, then `cargo build`.
 
 use std::sync::Arc;
 
 use tenon_core::cpu::Cpu;
-use tenon_core::layers::layer_range;
 use tenon_core::linear::{Embedding, Linear, Norm};
-use tenon_core::weights::{
-    Checkpoint, CheckpointKind, EmbeddingSpec, LinearSpec, LoadError, Loader, NormSpec,
-    RowOrder, StorageFormat, TensorCheck,
-};
+use tenon_core::weights::{Checkpoint, CheckpointKind, LoadError, Loader};
 
 use super::CONFIG;
-
-/// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[
-    StorageFormat::Q4_1,
-    StorageFormat::Q8_0,
-    StorageFormat::Q4_0,
-    StorageFormat::Bf16,
-    StorageFormat::F16,
-    StorageFormat::F32,
-];
-
-/// Layers that are `block`.
-pub const BLOCK_LAYERS: [usize; 30] = layer_range(0);
-
-const EMBED_TOKENS: EmbeddingSpec<49152, 576> = EmbeddingSpec::new("token_embd.weight", ACCEPT);
-const INPUT_LAYERNORM: NormSpec<576> = NormSpec::new("blk.{layer}.attn_norm.weight", ACCEPT);
-const Q_PROJ: LinearSpec<576, 576> = LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT).rows(RowOrder::RopePairs { heads: 9, rotary_dim: 64 });
-const K_PROJ: LinearSpec<192, 576> = LinearSpec::new("blk.{layer}.attn_k.weight", ACCEPT).rows(RowOrder::RopePairs { heads: 3, rotary_dim: 64 });
-const V_PROJ: LinearSpec<192, 576> = LinearSpec::new("blk.{layer}.attn_v.weight", ACCEPT);
-const O_PROJ: LinearSpec<576, 576> = LinearSpec::new("blk.{layer}.attn_output.weight", ACCEPT);
-const POST_ATTENTION_LAYERNORM: NormSpec<576> = NormSpec::new("blk.{layer}.ffn_norm.weight", ACCEPT);
-const GATE_PROJ: LinearSpec<1536, 576> = LinearSpec::new("blk.{layer}.ffn_gate.weight", ACCEPT);
-const UP_PROJ: LinearSpec<1536, 576> = LinearSpec::new("blk.{layer}.ffn_up.weight", ACCEPT);
-const DOWN_PROJ: LinearSpec<576, 1536> = LinearSpec::new("blk.{layer}.ffn_down.weight", ACCEPT);
-const NORM: NormSpec<576> = NormSpec::new("output_norm.weight", ACCEPT);
-const LM_HEAD: LinearSpec<49152, 576> = LinearSpec::new("token_embd.weight", ACCEPT);
-
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 11] = [
-    EMBED_TOKENS.once(),
-    INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    Q_PROJ.per_layer(&BLOCK_LAYERS),
-    K_PROJ.per_layer(&BLOCK_LAYERS),
-    V_PROJ.per_layer(&BLOCK_LAYERS),
-    O_PROJ.per_layer(&BLOCK_LAYERS),
-    POST_ATTENTION_LAYERNORM.per_layer(&BLOCK_LAYERS),
-    GATE_PROJ.per_layer(&BLOCK_LAYERS),
-    UP_PROJ.per_layer(&BLOCK_LAYERS),
-    DOWN_PROJ.per_layer(&BLOCK_LAYERS),
-    NORM.once(),
-];
+use super::layers::BLOCK_LAYERS;
+use super::tensors::{
+    DOWN_PROJ, EMBED_TOKENS, GATE_PROJ, INPUT_LAYERNORM, K_PROJ, LM_HEAD, NORM, O_PROJ,
+    POST_ATTENTION_LAYERNORM, Q_PROJ, TENSORS, UP_PROJ, V_PROJ,
+};
 
 /// Weights of one layer of kind `block`.
 #[derive(Debug)]

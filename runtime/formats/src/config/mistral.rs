@@ -57,7 +57,10 @@ impl CanonicalConfig {
         let mut config = Self { keys: BTreeMap::new() };
         let mut root = json::parse(text)?;
         plain_floats(&mut root);
-        for (key, value) in object(root, "params.json")? {
+        // By name, so that of two places that disagree the same one is always named first.
+        let mut entries: Vec<(String, Value)> = object(root, "params.json")?.into_iter().collect();
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        for (key, value) in entries {
             if TABLES.contains(&key.as_str()) && !value.is_null() {
                 config.add_all(object(value, &key)?, &format!("{key}."))?;
             } else {

@@ -1,0 +1,102 @@
+//! bard-mla: the tensors of its checkpoint.
+//! Generated from model-specs/bard-mla; edit the TOMLs there, then `cargo build`.
+
+use tenon_core::weights::{
+    EmbeddingSpec, GatedExpertNames, GatedExpertsSpec, LatentUpSpec, LinearSpec,
+    NormSpec, StorageFormat, TensorCheck,
+};
+
+use super::layers::BLOCK_LAYERS;
+
+/// Storage formats that a tensor may have.
+pub const ACCEPT: &[StorageFormat] = &[StorageFormat::Bf16, StorageFormat::F32];
+
+pub(super) const EMBED_TOKENS: EmbeddingSpec<1024, 192> = EmbeddingSpec::new(
+    "model.embed_tokens.weight",
+    ACCEPT,
+);
+pub(super) const INPUT_LAYERNORM: NormSpec<192> = NormSpec::new(
+    "model.layers.{layer}.input_layernorm.weight",
+    ACCEPT,
+);
+pub(super) const Q_A_PROJ: LinearSpec<96, 192> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.q_a_proj.weight",
+    ACCEPT,
+);
+pub(super) const Q_A_LAYERNORM: NormSpec<96> = NormSpec::new(
+    "model.layers.{layer}.self_attn.q_a_layernorm.weight",
+    ACCEPT,
+);
+pub(super) const Q_B_PROJ: LinearSpec<256, 96> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.q_b_proj.weight",
+    ACCEPT,
+);
+pub(super) const KV_A_PROJ: LinearSpec<96, 192> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.kv_a_proj_with_mqa.weight",
+    ACCEPT,
+);
+pub(super) const KV_A_LAYERNORM: NormSpec<64> = NormSpec::new(
+    "model.layers.{layer}.self_attn.kv_a_layernorm.weight",
+    ACCEPT,
+);
+pub(super) const KV_B_PROJ: LatentUpSpec<4, 32, 32, 64> = LatentUpSpec::new(
+    "model.layers.{layer}.self_attn.kv_b_proj.weight",
+    ACCEPT,
+);
+pub(super) const O_PROJ: LinearSpec<192, 128> = LinearSpec::new(
+    "model.layers.{layer}.self_attn.o_proj.weight",
+    ACCEPT,
+);
+pub(super) const POST_ATTENTION_LAYERNORM: NormSpec<192> = NormSpec::new(
+    "model.layers.{layer}.post_attention_layernorm.weight",
+    ACCEPT,
+);
+pub(super) const ROUTER: LinearSpec<4, 192> = LinearSpec::new(
+    "model.layers.{layer}.mlp.gate.weight",
+    ACCEPT,
+);
+pub(super) const EXPERTS: GatedExpertsSpec<4, 192, 96> = GatedExpertsSpec::new(
+    GatedExpertNames::Stacked {
+        gate_up: "model.layers.{layer}.mlp.experts.gate_up_proj",
+        down: "model.layers.{layer}.mlp.experts.down_proj",
+    },
+    ACCEPT,
+);
+pub(super) const SHARED_GATE_PROJ: LinearSpec<96, 192> = LinearSpec::new(
+    "model.layers.{layer}.mlp.shared_experts.gate_proj.weight",
+    ACCEPT,
+);
+pub(super) const SHARED_UP_PROJ: LinearSpec<96, 192> = LinearSpec::new(
+    "model.layers.{layer}.mlp.shared_experts.up_proj.weight",
+    ACCEPT,
+);
+pub(super) const SHARED_DOWN_PROJ: LinearSpec<192, 96> = LinearSpec::new(
+    "model.layers.{layer}.mlp.shared_experts.down_proj.weight",
+    ACCEPT,
+);
+pub(super) const NORM: NormSpec<192> = NormSpec::new("model.norm.weight", ACCEPT);
+pub(super) const LM_HEAD: LinearSpec<1024, 192> = LinearSpec::new(
+    "lm_head.weight",
+    ACCEPT,
+);
+
+/// Every tensor that the checkpoint must hold.
+pub const TENSORS: [TensorCheck; 17] = [
+    EMBED_TOKENS.once(),
+    INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
+    Q_A_PROJ.per_layer(&BLOCK_LAYERS),
+    Q_A_LAYERNORM.per_layer(&BLOCK_LAYERS),
+    Q_B_PROJ.per_layer(&BLOCK_LAYERS),
+    KV_A_PROJ.per_layer(&BLOCK_LAYERS),
+    KV_A_LAYERNORM.per_layer(&BLOCK_LAYERS),
+    KV_B_PROJ.per_layer(&BLOCK_LAYERS),
+    O_PROJ.per_layer(&BLOCK_LAYERS),
+    POST_ATTENTION_LAYERNORM.per_layer(&BLOCK_LAYERS),
+    ROUTER.per_layer(&BLOCK_LAYERS),
+    EXPERTS.per_layer(&BLOCK_LAYERS),
+    SHARED_GATE_PROJ.per_layer(&BLOCK_LAYERS),
+    SHARED_UP_PROJ.per_layer(&BLOCK_LAYERS),
+    SHARED_DOWN_PROJ.per_layer(&BLOCK_LAYERS),
+    NORM.once(),
+    LM_HEAD.once(),
+];

@@ -1,0 +1,90 @@
+//! deepseek-v3 on the CPU: caches and activations.
+//! Generated from model-specs/deepseek-v3; edit the TOMLs there, then `cargo build`.
+
+use tenon_core::batch::BatchLimits;
+use tenon_core::cache::LatentCache;
+use tenon_core::dtype::KvDtype;
+use tenon_core::layers::per_layer;
+use tenon_core::moe::{ExpertRows, Routes};
+use tenon_core::rope::{Interleaved, RopeAngles};
+use tenon_core::rows::Rows;
+
+use super::ROPE;
+
+/// The KV cache of every layer.
+pub struct Caches<D: KvDtype> {
+    pub dense: Box<[LatentCache<D, 512, 64>; 3]>,
+    pub sparse: Box<[LatentCache<D, 512, 64>; 58]>,
+}
+
+impl<D: KvDtype> Caches<D> {
+    pub fn new(limits: &BatchLimits) -> Self {
+        Self {
+            dense: per_layer(|| LatentCache::new(limits.pages, limits.page_size)),
+            sparse: per_layer(|| LatentCache::new(limits.pages, limits.page_size)),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.dense.iter().map(LatentCache::bytes).sum::<usize>()
+            + self.sparse.iter().map(LatentCache::bytes).sum::<usize>()
+    }
+}
+
+/// Activations of one step.
+pub struct Scratch {
+    pub x: Rows<f32, 7168>,
+    pub h: Rows<f32, 7168>,
+    pub q_a: Rows<f32, 1536>,
+    pub q_a_h: Rows<f32, 1536>,
+    pub q: Rows<f32, 24576>,
+    pub latent: Rows<f32, 576>,
+    pub attn: Rows<f32, 16384>,
+    pub gate: Rows<f32, 18432>,
+    pub up: Rows<f32, 18432>,
+    pub router: Rows<f32, 256>,
+    pub o: Rows<f32, 7168>,
+    pub gate_2048: Rows<f32, 2048>,
+    pub up_2048: Rows<f32, 2048>,
+    pub last: Rows<f32, 7168>,
+    pub last_h: Rows<f32, 7168>,
+    pub logits: Rows<f32, 129280>,
+    pub angles: RopeAngles<64, Interleaved>,
+    pub routes: Routes<256, 8>,
+    pub expert_rows: ExpertRows<7168, 2048>,
+}
+
+impl Scratch {
+    pub fn new(limits: &BatchLimits) -> Self {
+        Self {
+            x: Rows::with_capacity(limits.max_tokens),
+            h: Rows::with_capacity(limits.max_tokens),
+            q_a: Rows::with_capacity(limits.max_tokens),
+            q_a_h: Rows::with_capacity(limits.max_tokens),
+            q: Rows::with_capacity(limits.max_tokens),
+            latent: Rows::with_capacity(limits.max_tokens),
+            attn: Rows::with_capacity(limits.max_tokens),
+            gate: Rows::with_capacity(limits.max_tokens),
+            up: Rows::with_capacity(limits.max_tokens),
+            router: Rows::with_capacity(limits.max_tokens),
+            o: Rows::with_capacity(limits.max_tokens),
+            gate_2048: Rows::with_capacity(limits.max_tokens),
+            up_2048: Rows::with_capacity(limits.max_tokens),
+            last: Rows::with_capacity(limits.max_logit_rows),
+            last_h: Rows::with_capacity(limits.max_logit_rows),
+            logits: Rows::with_capacity(limits.max_logit_rows),
+            angles: RopeAngles::new(&ROPE, limits.max_tokens),
+            routes: Routes::new(limits.max_tokens),
+            expert_rows: ExpertRows::new(limits.max_tokens * 8),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.x.bytes() + self.h.bytes() + self.q_a.bytes() + self.q_a_h.bytes()
+            + self.q.bytes() + self.latent.bytes() + self.attn.bytes()
+            + self.gate.bytes() + self.up.bytes() + self.router.bytes() + self.o.bytes()
+            + self.gate_2048.bytes() + self.up_2048.bytes() + self.last.bytes()
+            + self.last_h.bytes() + self.logits.bytes() + self.routes.bytes()
+            + self.expert_rows.bytes()
+    }
+}

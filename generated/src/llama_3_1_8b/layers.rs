@@ -1,0 +1,7 @@
+//! llama-3.1-8b: which layers are what.
+//! Generated from model-specs/llama-3.1-8b; edit the TOMLs there, then `cargo build`.
+
+use tenon_core::layers::layer_range;
+
+/// Layers that are `block`.
+pub const BLOCK_LAYERS: [usize; 32] = layer_range(0);

@@ -1,0 +1,7 @@
+//! mistral-small-4: which layers are what.
+//! Generated from model-specs/mistral-small-4; edit the TOMLs there, then `cargo build`.
+
+use tenon_core::layers::layer_range;
+
+/// Layers that are `block`.
+pub const BLOCK_LAYERS: [usize; 36] = layer_range(0);

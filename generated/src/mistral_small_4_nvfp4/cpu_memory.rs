@@ -1,0 +1,82 @@
+//! mistral-small-4-nvfp4 on the CPU: caches and activations.
+//! Generated from model-specs/mistral-small-4-nvfp4; edit the TOMLs there, then `cargo build`.
+
+use tenon_core::batch::BatchLimits;
+use tenon_core::cache::LatentCache;
+use tenon_core::dtype::KvDtype;
+use tenon_core::layers::per_layer;
+use tenon_core::moe::{ExpertRows, Routes};
+use tenon_core::rope::{Interleaved, RopeAngles};
+use tenon_core::rows::Rows;
+
+use super::ROPE;
+
+/// The KV cache of every layer.
+pub struct Caches<D: KvDtype> {
+    pub block: Box<[LatentCache<D, 256, 64>; 36]>,
+}
+
+impl<D: KvDtype> Caches<D> {
+    pub fn new(limits: &BatchLimits) -> Self {
+        Self {
+            block: per_layer(|| LatentCache::new(limits.pages, limits.page_size)),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.block.iter().map(LatentCache::bytes).sum::<usize>()
+    }
+}
+
+/// Activations of one step.
+pub struct Scratch {
+    pub x: Rows<f32, 4096>,
+    pub h: Rows<f32, 4096>,
+    pub q_a: Rows<f32, 1024>,
+    pub q_a_h: Rows<f32, 1024>,
+    pub q: Rows<f32, 4096>,
+    pub latent: Rows<f32, 320>,
+    pub attn: Rows<f32, 4096>,
+    pub router: Rows<f32, 128>,
+    pub o: Rows<f32, 4096>,
+    pub gate: Rows<f32, 2048>,
+    pub up: Rows<f32, 2048>,
+    pub last: Rows<f32, 4096>,
+    pub last_h: Rows<f32, 4096>,
+    pub logits: Rows<f32, 131072>,
+    pub angles: RopeAngles<64, Interleaved>,
+    pub routes: Routes<128, 4>,
+    pub expert_rows: ExpertRows<4096, 2048>,
+}
+
+impl Scratch {
+    pub fn new(limits: &BatchLimits) -> Self {
+        Self {
+            x: Rows::with_capacity(limits.max_tokens),
+            h: Rows::with_capacity(limits.max_tokens),
+            q_a: Rows::with_capacity(limits.max_tokens),
+            q_a_h: Rows::with_capacity(limits.max_tokens),
+            q: Rows::with_capacity(limits.max_tokens),
+            latent: Rows::with_capacity(limits.max_tokens),
+            attn: Rows::with_capacity(limits.max_tokens),
+            router: Rows::with_capacity(limits.max_tokens),
+            o: Rows::with_capacity(limits.max_tokens),
+            gate: Rows::with_capacity(limits.max_tokens),
+            up: Rows::with_capacity(limits.max_tokens),
+            last: Rows::with_capacity(limits.max_logit_rows),
+            last_h: Rows::with_capacity(limits.max_logit_rows),
+            logits: Rows::with_capacity(limits.max_logit_rows),
+            angles: RopeAngles::new(&ROPE, limits.max_tokens),
+            routes: Routes::new(limits.max_tokens),
+            expert_rows: ExpertRows::new(limits.max_tokens * 4),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.x.bytes() + self.h.bytes() + self.q_a.bytes() + self.q_a_h.bytes()
+            + self.q.bytes() + self.latent.bytes() + self.attn.bytes()
+            + self.router.bytes() + self.o.bytes() + self.gate.bytes() + self.up.bytes()
+            + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
+            + self.routes.bytes() + self.expert_rows.bytes()
+    }
+}

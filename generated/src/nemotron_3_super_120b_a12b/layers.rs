@@ -1,0 +1,117 @@
+//! nemotron-3-super-120b-a12b: which layers are what.
+//! Generated from model-specs/nemotron-3-super-120b-a12b; edit the TOMLs there, then `cargo build`.
+
+/// Layers that are `mamba`.
+pub const MAMBA_LAYERS: [usize; 40] = [
+    0, 2, 4, 6, 9, 11, 13, 15, 18, 20, 22, 24, 27, 29, 31, 33, 35, 38, 40, 42, 44, 46,
+    49, 51, 53, 55, 57, 60, 62, 64, 66, 68, 71, 73, 75, 77, 80, 82, 84, 86,
+];
+/// Layers that are `experts`.
+pub const EXPERTS_LAYERS: [usize; 40] = [
+    1, 3, 5, 8, 10, 12, 14, 17, 19, 21, 23, 26, 28, 30, 32, 34, 37, 39, 41, 43, 45, 48,
+    50, 52, 54, 56, 59, 61, 63, 65, 67, 70, 72, 74, 76, 79, 81, 83, 85, 87,
+];
+/// Layers that are `block_attention`.
+pub const BLOCK_ATTENTION_LAYERS: [usize; 8] = [7, 16, 25, 36, 47, 58, 69, 78];
+
+/// What a layer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `mamba`
+    Mamba,
+    /// `experts`
+    Experts,
+    /// `block_attention`
+    BlockAttention,
+}
+/// For each layer, what it is and its index among its kind.
+pub const PATTERN: [(Kind, usize); 88] = [
+    (Kind::Mamba, 0),
+    (Kind::Experts, 0),
+    (Kind::Mamba, 1),
+    (Kind::Experts, 1),
+    (Kind::Mamba, 2),
+    (Kind::Experts, 2),
+    (Kind::Mamba, 3),
+    (Kind::BlockAttention, 0),
+    (Kind::Experts, 3),
+    (Kind::Mamba, 4),
+    (Kind::Experts, 4),
+    (Kind::Mamba, 5),
+    (Kind::Experts, 5),
+    (Kind::Mamba, 6),
+    (Kind::Experts, 6),
+    (Kind::Mamba, 7),
+    (Kind::BlockAttention, 1),
+    (Kind::Experts, 7),
+    (Kind::Mamba, 8),
+    (Kind::Experts, 8),
+    (Kind::Mamba, 9),
+    (Kind::Experts, 9),
+    (Kind::Mamba, 10),
+    (Kind::Experts, 10),
+    (Kind::Mamba, 11),
+    (Kind::BlockAttention, 2),
+    (Kind::Experts, 11),
+    (Kind::Mamba, 12),
+    (Kind::Experts, 12),
+    (Kind::Mamba, 13),
+    (Kind::Experts, 13),
+    (Kind::Mamba, 14),
+    (Kind::Experts, 14),
+    (Kind::Mamba, 15),
+    (Kind::Experts, 15),
+    (Kind::Mamba, 16),
+    (Kind::BlockAttention, 3),
+    (Kind::Experts, 16),
+    (Kind::Mamba, 17),
+    (Kind::Experts, 17),
+    (Kind::Mamba, 18),
+    (Kind::Experts, 18),
+    (Kind::Mamba, 19),
+    (Kind::Experts, 19),
+    (Kind::Mamba, 20),
+    (Kind::Experts, 20),
+    (Kind::Mamba, 21),
+    (Kind::BlockAttention, 4),
+    (Kind::Experts, 21),
+    (Kind::Mamba, 22),
+    (Kind::Experts, 22),
+    (Kind::Mamba, 23),
+    (Kind::Experts, 23),
+    (Kind::Mamba, 24),
+    (Kind::Experts, 24),
+    (Kind::Mamba, 25),
+    (Kind::Experts, 25),
+    (Kind::Mamba, 26),
+    (Kind::BlockAttention, 5),
+    (Kind::Experts, 26),
+    (Kind::Mamba, 27),
+    (Kind::Experts, 27),
+    (Kind::Mamba, 28),
+    (Kind::Experts, 28),
+    (Kind::Mamba, 29),
+    (Kind::Experts, 29),
+    (Kind::Mamba, 30),
+    (Kind::Experts, 30),
+    (Kind::Mamba, 31),
+    (Kind::BlockAttention, 6),
+    (Kind::Experts, 31),
+    (Kind::Mamba, 32),
+    (Kind::Experts, 32),
+    (Kind::Mamba, 33),
+    (Kind::Experts, 33),
+    (Kind::Mamba, 34),
+    (Kind::Experts, 34),
+    (Kind::Mamba, 35),
+    (Kind::BlockAttention, 7),
+    (Kind::Experts, 35),
+    (Kind::Mamba, 36),
+    (Kind::Experts, 36),
+    (Kind::Mamba, 37),
+    (Kind::Experts, 37),
+    (Kind::Mamba, 38),
+    (Kind::Experts, 38),
+    (Kind::Mamba, 39),
+    (Kind::Experts, 39),
+];

@@ -1,0 +1,69 @@
+//! smollm2-135m-instruct on the CPU: caches and activations.
+//! Generated from model-specs/smollm2-135m-instruct; edit the TOMLs there, then `cargo build`.
+
+use tenon_core::batch::BatchLimits;
+use tenon_core::cache::PagedKv;
+use tenon_core::dtype::KvDtype;
+use tenon_core::layers::per_layer;
+use tenon_core::rope::{Halves, RopeAngles};
+use tenon_core::rows::Rows;
+
+use super::ROPE;
+
+/// The KV cache of every layer.
+pub struct Caches<D: KvDtype> {
+    pub block: Box<[PagedKv<D, 3, 64>; 30]>,
+}
+
+impl<D: KvDtype> Caches<D> {
+    pub fn new(limits: &BatchLimits) -> Self {
+        Self {
+            block: per_layer(|| PagedKv::new(limits.pages, limits.page_size)),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.block.iter().map(PagedKv::bytes).sum::<usize>()
+    }
+}
+
+/// Activations of one step.
+pub struct Scratch {
+    pub x: Rows<f32, 576>,
+    pub h: Rows<f32, 576>,
+    pub q: Rows<f32, 576>,
+    pub k: Rows<f32, 192>,
+    pub v: Rows<f32, 192>,
+    pub attn: Rows<f32, 576>,
+    pub gate: Rows<f32, 1536>,
+    pub up: Rows<f32, 1536>,
+    pub last: Rows<f32, 576>,
+    pub last_h: Rows<f32, 576>,
+    pub logits: Rows<f32, 49152>,
+    pub angles: RopeAngles<64, Halves>,
+}
+
+impl Scratch {
+    pub fn new(limits: &BatchLimits) -> Self {
+        Self {
+            x: Rows::with_capacity(limits.max_tokens),
+            h: Rows::with_capacity(limits.max_tokens),
+            q: Rows::with_capacity(limits.max_tokens),
+            k: Rows::with_capacity(limits.max_tokens),
+            v: Rows::with_capacity(limits.max_tokens),
+            attn: Rows::with_capacity(limits.max_tokens),
+            gate: Rows::with_capacity(limits.max_tokens),
+            up: Rows::with_capacity(limits.max_tokens),
+            last: Rows::with_capacity(limits.max_logit_rows),
+            last_h: Rows::with_capacity(limits.max_logit_rows),
+            logits: Rows::with_capacity(limits.max_logit_rows),
+            angles: RopeAngles::new(&ROPE, limits.max_tokens),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
+            + self.v.bytes() + self.attn.bytes() + self.gate.bytes() + self.up.bytes()
+            + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
+    }
+}
