@@ -40,7 +40,7 @@ const SHARED_GATE_PROJ: LinearSpec<2048, 4096> = LinearSpec::new("language_model
 const SHARED_UP_PROJ: LinearSpec<2048, 4096> = LinearSpec::new("language_model.model.layers.{layer}.mlp.shared_experts.up_proj.weight", ACCEPT);
 const SHARED_DOWN_PROJ: LinearSpec<4096, 2048> = LinearSpec::new("language_model.model.layers.{layer}.mlp.shared_experts.down_proj.weight", ACCEPT);
 const NORM: NormSpec<4096> = NormSpec::new("language_model.model.norm.weight", ACCEPT);
-const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new("lm_head.weight", ACCEPT);
+const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new("language_model.lm_head.weight", ACCEPT);
 
 /// Every tensor that the checkpoint must hold.
 pub const TENSORS: [TensorCheck; 19] = [

@@ -302,9 +302,12 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ),
     ],
     ignored: &[
+        IgnoredKey::new(
+            "mtp_layers_block_type",
+            "layers for speculation are not used, and their tensors must be ignored too",
+        ),
         IgnoredKey::new("num_nextn_predict_layers", "speculation heads are not used"),
         IgnoredKey::new("mtp_hybrid_override_pattern", "speculation heads are not used"),
-        IgnoredKey::new("mtp_layers_block_type", "speculation heads are not used"),
     ],
 };
 

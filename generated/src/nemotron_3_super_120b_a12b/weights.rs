@@ -15,7 +15,11 @@ use tenon_core::weights::{
 use super::CONFIG;
 
 /// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[StorageFormat::Bf16, StorageFormat::F32];
+pub const ACCEPT: &[StorageFormat] = &[
+    StorageFormat::Bf16,
+    StorageFormat::F16,
+    StorageFormat::F32,
+];
 
 /// Layers that are `mamba`.
 pub const MAMBA_LAYERS: [usize; 40] = [

@@ -15,7 +15,11 @@ use tenon_core::weights::{
 use super::CONFIG;
 
 /// Storage formats that a tensor may have.
-pub const ACCEPT: &[StorageFormat] = &[StorageFormat::Bf16, StorageFormat::F32];
+pub const ACCEPT: &[StorageFormat] = &[
+    StorageFormat::Bf16,
+    StorageFormat::F16,
+    StorageFormat::F32,
+];
 
 /// Layers that are `block_linear`.
 pub const BLOCK_LINEAR_LAYERS: [usize; 36] = [
@@ -119,7 +123,7 @@ const FULL_SHARED_UP_PROJ: LinearSpec<1024, 3072> = LinearSpec::new("model.langu
 const FULL_SHARED_DOWN_PROJ: LinearSpec<3072, 1024> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert.down_proj.weight", ACCEPT);
 const FULL_SHARED_EXPERT_GATE: LinearSpec<1, 3072> = LinearSpec::new("model.language_model.layers.{layer}.mlp.shared_expert_gate.weight", ACCEPT);
 const NORM: NormSpec<3072> = NormSpec::new("model.language_model.norm.weight", ACCEPT).plus_one();
-const LM_HEAD: LinearSpec<248320, 3072> = LinearSpec::new("lm_head.weight", ACCEPT);
+const LM_HEAD: LinearSpec<248320, 3072> = LinearSpec::new("model.language_lm_head.weight", ACCEPT);
 
 /// Every tensor that the checkpoint must hold.
 pub const TENSORS: [TensorCheck; 37] = [
