@@ -16,14 +16,14 @@ pub enum Built {
     Unviable(BTreeMap<u32, String>),
 }
 
-/// Builds the goldens of the copy.
+/// Builds the goldens of the copy, or only checks that they would compile; there is no test then.
 ///
 /// # Errors
 /// When the build fails elsewhere than in a mutant's code.
-pub fn build(copy: &Copy, target: &Path) -> Result<Built, String> {
+pub fn build(copy: &Copy, target: &Path, only_check: bool) -> Result<Built, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--offline", "--keep-going", "-p", "tenon-tests", "--test", "golden", "--message-format=json"])
+        .args([if only_check { "check" } else { "build" }, "--offline", "--keep-going", "-p", "tenon-tests", "--test", "golden", "--message-format=json"])
         .current_dir(&copy.root)
         .env("CARGO_TARGET_DIR", target)
         .stderr(Stdio::inherit())
@@ -51,6 +51,7 @@ pub fn build(copy: &Copy, target: &Path) -> Result<Built, String> {
         }
     }
     match test {
+        None if only_check && output.status.success() => Ok(Built::Test(PathBuf::new())),
         Some(test) if output.status.success() => Ok(Built::Test(test)),
         _ if !unviable.is_empty() => Ok(Built::Unviable(unviable)),
         _ => Err(format!("the copy does not compile, and no mutant is to blame\n{}", rest.join("\n"))),

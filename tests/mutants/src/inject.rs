@@ -39,6 +39,8 @@ pub struct Region {
     pub range: Range<usize>,
     /// By what.
     pub replace: String,
+    /// Whichever mutant is on.
+    pub always: bool,
 }
 
 /// A text with its mutants, and where the code of each stands in it.
@@ -75,6 +77,12 @@ fn put(text: &str, part: Range<usize>, mut regions: &[Region], to: &mut Injected
         let here = regions.iter().take_while(|r| r.range == range).count();
         let inside = regions[here..].iter().take_while(|r| r.range.end <= range.end).count();
         to.text.push_str(&text[done..range.start]);
+        if let Some(always) = regions[..here].iter().find(|r| r.always) {
+            to.text.push_str(&always.replace);
+            done = range.end;
+            regions = &regions[here + inside..];
+            continue;
+        }
         // Statements and blocks need no parentheses and must not have any; other expressions may be operands.
         let block = text[range.clone()].ends_with([';', '}']);
         to.text.push_str(if block { "" } else { "(" });
@@ -99,7 +107,7 @@ mod tests {
     use super::*;
 
     fn edit(find: &str) -> Edit {
-        Edit { file: "f".to_owned(), find: find.to_owned(), replace: String::new() }
+        Edit { file: "f".to_owned(), find: find.to_owned(), replace: String::new(), always: false }
     }
 
     #[test]
@@ -115,7 +123,7 @@ mod tests {
     #[test]
     fn mutants_share_places_and_nest() {
         let text = "f(a * b); g();";
-        let region = |number, range, replace: &str| Region { number, range, replace: replace.to_owned() };
+        let region = |number, range, replace: &str| Region { number, range, replace: replace.to_owned(), always: false };
         let of = |regions| inject(text, regions).map(|i| i.text);
         assert_eq!(
             of(vec![region(1, 2..3, "0"), region(2, 2..3, "1"), region(3, 0..9, "")]).unwrap(),

@@ -32,6 +32,9 @@ pub struct Edit {
     pub find: String,
     /// What takes its place.
     pub replace: String,
+    /// It is made for every mutant and for none: it changes nothing, but makes room for the others.
+    #[serde(default)]
+    pub always: bool,
 }
 
 /// One fault.

@@ -5,7 +5,8 @@
 //! names. Mutants of the compiler change what it emits: the copy's build script compiles each one's goldens with its switch on, as
 //! models beside the others. Nothing is edited in place.
 //!
-//! Names of mutants as arguments run those alone. `--check` builds nothing, and says whether every fault still has its place.
+//! Names of mutants as arguments run those alone. `--places` builds nothing, and says whether every fault still has its place;
+//! `--types` says which of them compile.
 
 mod compile;
 mod inject;
@@ -60,7 +61,7 @@ fn all() -> Result<bool, String> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let (options, names): (Vec<_>, Vec<_>) = arguments.iter().partition(|a| a.starts_with("--"));
     let mutants = list::read(&here().join("list"))?;
-    if options.iter().any(|o| *o == "--check") {
+    if options.iter().any(|o| *o == "--places") {
         return check(&mutants).map(|()| true);
     }
     if let Some(name) = names.iter().find(|name| !mutants.iter().any(|m| m.name == ***name)) {
@@ -75,7 +76,14 @@ fn all() -> Result<bool, String> {
     let target = own.ancestors().nth(2).ok_or("an executable stands in target/")?;
     let folder = target.join("mutants");
     let mut found: BTreeMap<u32, Verdict> = BTreeMap::new();
-    let test = built(&folder, target, &numbered, &mut found)?;
+    let only_check = options.iter().any(|o| *o == "--types");
+    let test = built(&folder, target, &numbered, &mut found, only_check)?;
+    if only_check {
+        let unexpected = |(n, m): &&(u32, &Mutant)| found.get(n).is_some_and(|v| !v.is(m.expect));
+        let wrong: Vec<&(u32, &Mutant)> = numbered.iter().filter(unexpected).collect();
+        wrong.iter().for_each(|(n, m)| println!("{}: {}: {}", m.name, found[n].word(), found[n].details()));
+        return Ok(wrong.is_empty());
+    }
     let build_seconds = start.elapsed().as_secs_f64();
 
     let results = folder.join("results");
@@ -104,8 +112,8 @@ fn all() -> Result<bool, String> {
     for (number, mutant) in numbered.iter().filter(|(_, m)| run(m)) {
         for (line, case) in mutant.lines().into_iter().zip(&mutant.cases) {
             let status = lowered.get(&(*number, case.clone())).map(String::as_str);
-            let verdict = match (found.get(number), report::control(&line, &control), of_job(*number, &line)) {
-                (Some(verdict), ..) | (None, Some(verdict), _) => verdict.clone(),
+            let verdict = match (found.get(number).cloned(), report::control(&line, &control), of_job(*number, &line)) {
+                (Some(verdict), ..) | (None, Some(verdict), _) => verdict,
                 (None, None, Some(ended)) => report::verdict(&line, ended),
                 (None, None, None) => match status {
                     Some("same") => Verdict::Missed,
@@ -131,13 +139,14 @@ fn built(
     target: &Path,
     numbered: &[(u32, &Mutant)],
     found: &mut BTreeMap<u32, Verdict>,
+    only_check: bool,
 ) -> Result<PathBuf, String> {
     let root = root()?;
     for _ in 0..BUILDS {
         let left: Vec<(u32, &Mutant)> = numbered.iter().filter(|(n, _)| !found.contains_key(n)).copied().collect();
         let (copy, misplaced) = Copy::write(&root, &folder.join("workspace"), &left)?;
         found.extend(misplaced.into_iter().map(|(n, why)| (n, Verdict::NotApplied(why))));
-        match compile::build(&copy, target)? {
+        match compile::build(&copy, target, only_check)? {
             Built::Test(test) => return Ok(test),
             Built::Unviable(which) => {
                 for (number, why) in &which {

@@ -56,7 +56,7 @@ impl Copy {
                 .map(|edit| {
                     let text = copy.read(&edit.file)?;
                     let range = inject::place(&text, edit)?;
-                    Ok((edit.file.clone(), Region { number: *number, range, replace: edit.replace.clone() }))
+                    Ok((edit.file.clone(), Region { number: *number, range, replace: edit.replace.clone(), always: edit.always }))
                 })
                 .collect();
             match placed {
@@ -66,6 +66,11 @@ impl Copy {
         }
         for folder in ["compiler/src", "runtime/formats/src", "runtime/core/src", "tests/src"] {
             for file in copy.files(folder)? {
+                if !file.ends_with(".rs") {
+                    let bytes = fs::read(source.join(&file)).map_err(|e| format!("{file}: {e}"))?;
+                    copy.put(&file, &bytes)?;
+                    continue;
+                }
                 let text = copy.read(&file)?;
                 let text = match regions.remove(&file) {
                     None => text,
@@ -130,7 +135,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Rust files under a folder, relative to the workspace.
+    /// Files under a folder, relative to the workspace.
     fn files(&self, folder: &str) -> Result<Vec<String>, String> {
         let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
         while let Some(folder) = open.pop() {
@@ -140,7 +145,7 @@ impl Copy {
                 let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
                 if entry.path().is_dir() {
                     open.push(name);
-                } else if name.ends_with(".rs") {
+                } else {
                     found.push(name);
                 }
             }
@@ -154,9 +159,9 @@ impl Copy {
     }
 
     /// Writes a file of the copy, unless it is there already: cargo goes by times.
-    fn put(&self, file: &str, text: &str) -> Result<(), String> {
-        let path = self.root.join(file);
-        if fs::read_to_string(&path).is_ok_and(|known| known == text) {
+    fn put(&self, file: &str, text: impl AsRef<[u8]>) -> Result<(), String> {
+        let (path, text) = (self.root.join(file), text.as_ref());
+        if fs::read(&path).is_ok_and(|known| known == text) {
             return Ok(());
         }
         let write = || {
