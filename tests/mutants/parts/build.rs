@@ -19,10 +19,11 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let root = here.parent().expect("tests/ stands in the workspace");
     let sources = driver::read(root, "tests/golden", "kernel-templates").expect("specs and templates are readable");
+    let sources = golden::with_swapped(sources);
     let (mut modules, mut entries, mut status) = (String::new(), String::new(), String::new());
     for line in fs::read_to_string(here.join("lowering.txt")).expect("the harness writes it").lines() {
         let (number, case) = line.split_once(' ').expect("a number and a case");
-        let one = driver::only(&sources, &[case.to_owned()]);
+        let one = driver::only(&sources, &[case.to_owned(), format!("{case}-swapped")]);
         let pristine = emitted(&one).expect("without a mutant the case compiles");
         tenon_mutant::set(number.parse().expect("a number"));
         let mutated = catch_unwind(AssertUnwindSafe(|| emitted(&one)));
@@ -38,10 +39,11 @@ fn main() {
                     fs::create_dir_all(path.parent().expect("a file stands in a folder")).expect("OUT_DIR is writable");
                     fs::write(&path, &file.text).expect("OUT_DIR is writable");
                 }
-                let module = files[0].path.split('/').next().expect("a path has a first part");
-                let path = folder.join(module).join("mod.rs").display().to_string();
-                modules.push_str(&format!("#[path = {path:?}]\npub mod m{number}_{module};\n"));
-                entries.push_str(&format!("    ({number}, &m{number}_{module}::ENTRY),\n"));
+                for module in files.iter().filter_map(|f| f.path.strip_suffix("/mod.rs")) {
+                    let path = folder.join(module).join("mod.rs").display().to_string();
+                    modules.push_str(&format!("#[path = {path:?}]\npub mod m{number}_{module};\n"));
+                    entries.push_str(&format!("    ({number}, &m{number}_{module}::ENTRY),\n"));
+                }
                 "emitted"
             }
         };
@@ -72,9 +74,8 @@ fn code(files: &[File]) -> Vec<&File> {
     files.iter().filter(|f| f.path.ends_with(".rs")).collect()
 }
 
-/// The files of one model.
+/// The files of one case: its model, and the one in the other forms of latent attention where there is one.
 fn emitted(sources: &SourceMap) -> Result<Vec<File>, String> {
     let models = tenon_compiler::models(sources).map_err(|_| "refused".to_owned())?;
-    let [model] = models.as_slice() else { return Err(format!("{} models", models.len())) };
-    Ok(emit::model(&programs(model)))
+    Ok(models.iter().flat_map(|model| emit::model(&programs(model))).collect())
 }

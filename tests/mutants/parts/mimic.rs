@@ -91,7 +91,9 @@ pub fn run(arguments: &Arguments, trials: Vec<Trial>) -> Conclusion {
             let (how, message) = match outcome {
                 Ok(Ok(())) => continue,
                 Ok(Err(Failed(message))) => (how(&message), message),
-                Err(payload) => ("panic", PANIC.lock().expect("nothing panics with it").take().unwrap_or_else(|| text(&*payload))),
+                Err(payload) => {
+                    ("panic", PANIC.lock().expect("nothing panics with it").take().unwrap_or_else(|| text(&*payload)))
+                }
             };
             failed = json!({ "trial": name, "how": how, "message": message });
             break;

@@ -23,7 +23,16 @@ pub enum Built {
 pub fn build(copy: &Copy, target: &Path, only_check: bool) -> Result<Built, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args([if only_check { "check" } else { "build" }, "--offline", "--keep-going", "-p", "tenon-tests", "--test", "golden", "--message-format=json"])
+        .args([
+            if only_check { "check" } else { "build" },
+            "--offline",
+            "--keep-going",
+            "-p",
+            "tenon-tests",
+            "--test",
+            "golden",
+            "--message-format=json",
+        ])
         .current_dir(&copy.root)
         .env("CARGO_TARGET_DIR", target)
         .stderr(Stdio::inherit())

@@ -88,7 +88,8 @@ struct List {
 /// When a list is not as it should be: a message with its name.
 pub fn read(folder: &Path) -> Result<Vec<Mutant>, String> {
     let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path())).filter(|p| p.extension().is_some_and(|e| e == "toml")).collect();
+    let mut paths: Vec<_> =
+        entries.filter_map(|e| Some(e.ok()?.path())).filter(|p| p.extension().is_some_and(|e| e == "toml")).collect();
     paths.sort();
     let mut all: Vec<Mutant> = Vec::new();
     for path in paths {

@@ -126,10 +126,15 @@ fn all() -> Result<bool, String> {
     }
     let good = report::print(&rows);
     let seconds = start.elapsed().as_secs_f64();
-    let times = json!({ "build": build_seconds, "control": control_seconds, "mutants": seconds - build_seconds - control_seconds });
+    let times =
+        json!({ "build": build_seconds, "control": control_seconds, "mutants": seconds - build_seconds - control_seconds });
     let file = folder.join("summary.json");
-    fs::write(&file, format!("{:#}\n", report::summary(&rows, seconds, &times))).map_err(|e| format!("{}: {e}", file.display()))?;
-    println!("{seconds:.0} s, of which {build_seconds:.0} s to build and {control_seconds:.0} s for the control; {}", file.display());
+    fs::write(&file, format!("{:#}\n", report::summary(&rows, seconds, &times)))
+        .map_err(|e| format!("{}: {e}", file.display()))?;
+    println!(
+        "{seconds:.0} s, of which {build_seconds:.0} s to build and {control_seconds:.0} s for the control; {}",
+        file.display()
+    );
     Ok(good)
 }
 
@@ -165,8 +170,7 @@ fn control(test: &Path, results: &Path, alive: &[&(u32, &Mutant)]) -> Result<BTr
     let mut lines: Vec<String> = alive.iter().flat_map(|(_, m)| m.lines()).collect();
     lines.sort();
     lines.dedup();
-    let jobs: Vec<Job> =
-        lines.iter().map(|line| Job { number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT }).collect();
+    let jobs: Vec<Job> = lines.iter().map(|line| Job { number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT }).collect();
     let mut green = BTreeMap::new();
     for (job, (ended, _)) in jobs.iter().zip(run::all(test, results, &jobs)) {
         match ended {

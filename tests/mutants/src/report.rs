@@ -105,16 +105,26 @@ pub fn print(rows: &[Row<'_>]) -> bool {
         }
         let good = row.verdict.is(row.mutant.expect);
         let (mark, word, details) = (if good { ' ' } else { '!' }, row.verdict.word(), row.verdict.details());
-        println!("{mark} {:<names$}  {:<cases$}  {word:<13} {}", row.mutant.name, row.case, details.lines().next().unwrap_or_default());
+        println!(
+            "{mark} {:<names$}  {:<cases$}  {word:<13} {}",
+            row.mutant.name,
+            row.case,
+            details.lines().next().unwrap_or_default()
+        );
     }
     let bad = rows.iter().filter(|r| !r.verdict.is(r.mutant.expect)).count();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     rows.iter().filter(|r| r.mutant.expect == Expect::Caught).for_each(|r| *counts.entry(r.verdict.word()).or_default() += 1);
     let counts: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
     let tests = rows.iter().filter(|r| r.mutant.expect != Expect::Caught).count();
-    let mut mutants: Vec<&str> = rows.iter().filter(|r| r.mutant.expect == Expect::Caught).map(|r| r.mutant.name.as_str()).collect();
+    let mut mutants: Vec<&str> =
+        rows.iter().filter(|r| r.mutant.expect == Expect::Caught).map(|r| r.mutant.name.as_str()).collect();
     mutants.dedup();
-    println!("{} mutants, {} with a case each; {tests} tests of the harness; {bad} not as expected", mutants.len(), counts.join(", "));
+    println!(
+        "{} mutants, {} with a case each; {tests} tests of the harness; {bad} not as expected",
+        mutants.len(),
+        counts.join(", ")
+    );
     bad == 0
 }
 
@@ -157,7 +167,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fail_is_missed_and_what_does_not_answer_is_caught() {
-        let ended = Ended::Results(Results { mutant: 1, lines: vec![line("a", 2, false), line("b", 1, true), line("c", 0, false)] });
+        let ended =
+            Ended::Results(Results { mutant: 1, lines: vec![line("a", 2, false), line("b", 1, true), line("c", 0, false)] });
         assert_eq!(verdict("a", &ended), Verdict::Missed);
         assert_eq!(verdict("b", &ended), Verdict::Caught("t".to_owned(), "panic".to_owned()));
         assert_eq!(verdict("c", &ended), Verdict::ControlEmpty);

@@ -18,6 +18,7 @@ build = "build.rs"
 safetensors.workspace = true
 serde_json.workspace = true
 tenon-core.workspace = true
+tenon-formats.workspace = true
 tenon-models.workspace = true
 tenon-mutant = { path = "../mutant" }
 [build-dependencies]
@@ -29,6 +30,17 @@ libtest-mimic = { path = "../libtest-mimic" }
 name = "golden"
 harness = false
 "#;
+
+/// What the workspace's build script lets the copy's call.
+const ENTRANCES: &str = "
+pub fn original() {
+    main();
+}
+pub fn with_swapped(mut sources: SourceMap) -> SourceMap {
+    swap_forms(&mut sources);
+    sources
+}
+";
 
 /// The copy.
 pub struct Copy {
@@ -119,11 +131,12 @@ impl Copy {
 
         self.put("tests/Cargo.toml", &(package("tenon-tests") + TESTS))?;
         self.put("tests/build.rs", BUILD)?;
-        let build = self.read("tests/build.rs")? + "\n/// What cargo runs in the workspace.\npub fn original() {\n    main();\n}\n";
+        let build = self.read("tests/build.rs")? + ENTRANCES;
         self.put("tests/golden_build.rs", &build)?;
-        self.put("tests/tests/golden.rs", &self.read("tests/tests/golden.rs")?)?;
-        let lines: String =
-            lowered.iter().flat_map(|(n, m)| m.cases.iter().map(move |case| format!("{n} {case}\n"))).collect();
+        for file in self.files("tests/tests/golden")?.iter().map(String::as_str).chain(["tests/tests/golden.rs"]) {
+            self.put(file, &self.read(file)?)?;
+        }
+        let lines: String = lowered.iter().flat_map(|(n, m)| m.cases.iter().map(move |case| format!("{n} {case}\n"))).collect();
         self.put("tests/lowering.txt", &lines)?;
         for folder in ["tests/golden", "kernel-templates"] {
             let link = self.root.join(folder);
