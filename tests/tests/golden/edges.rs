@@ -10,9 +10,12 @@ use libtest_mimic::{Failed, Trial};
 use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use tenon_core::batch::{Batch, BatchLimits, PageId, StateSlot, WantLogits};
-use tenon_core::cpu::{Cpu, Isa, delta_decode, delta_prefill, latent_norm};
+use tenon_core::cache::PagedKv;
+use tenon_core::cpu::{Cpu, Isa, attention, delta_decode, delta_prefill, latent_norm};
+use tenon_core::dtype::{Bf16, F32, KvDtype};
 use tenon_core::linear::{Decay, Norm, Vector};
 use tenon_core::rows::Rows;
+use tenon_core::scale::SoftmaxScale;
 use tenon_core::state::DeltaState;
 use tenon_formats::StorageFormat;
 use tenon_tests::reference::{Golden, folder, json, relative_error};
@@ -28,6 +31,7 @@ pub fn trials() -> Vec<Trial> {
         trials.push(Trial::test(format!("nemotron-h-mamba2/edges/time_step_min/{isa}"), move || time_step_min(isa)));
         trials.push(Trial::test(format!("kernels/edges/latent_norm_eps/{isa}"), move || latent_norm_eps(isa)));
         trials.push(Trial::test(format!("kernels/edges/delta_key_eps/{isa}"), move || delta_key_eps(isa)));
+        trials.push(Trial::test(format!("kernels/edges/bf16_rounds/{isa}"), move || bf16_rounds(isa)));
     }
     trials
 }
@@ -226,6 +230,48 @@ fn delta_key_eps(isa: Isa) -> Result<(), Failed> {
         near(&found, &expected).map_err(|e| format!("{step} tokens at once: {e}"))?;
     }
     Ok(())
+}
+
+/// A bf16 cache holds the nearest numbers, even ones on a tie: attention over it is that over an f32 cache of the rounded ones, bit
+/// for bit. The errors of a whole model do not tell rounding from truncation where a common factor cancels.
+fn bf16_rounds(isa: Isa) -> Result<(), Failed> {
+    const TOKENS: usize = 20;
+    let cpu = Cpu::new(1, isa)?;
+    let limits = BatchLimits {
+        vocab_size: 1,
+        max_positions: 32,
+        page_size: 32,
+        pages: 1,
+        state_slots: 0,
+        max_tokens: TOKENS,
+        max_logit_rows: 1,
+    };
+    let mut batch = Batch::new(limits);
+    batch.push(&[0; TOKENS], 0, &[PageId(0)], None, WantLogits::Last)?;
+    let rows = |seed: usize, rounded: bool| {
+        let mut rows = Rows::<f32, 8>::with_capacity(TOKENS);
+        rows.set_rows(TOKENS);
+        for (x, value) in rows.as_mut_slice().iter_mut().zip(small(8 * TOKENS, seed)) {
+            let bits = (1000.0 * value).to_bits();
+            // A quarter are ties.
+            let bits = if bits.is_multiple_of(4) { bits & 0xffff_0000 | 0x8000 } else { bits };
+            *x = if rounded { f32::from_bits((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000) } else { f32::from_bits(bits) };
+        }
+        rows
+    };
+    fn attend<D: KvDtype>(cpu: &Cpu, batch: &Batch, [q, k, v]: [&Rows<f32, 8>; 3]) -> Rows<f32, 8> {
+        let mut kv = PagedKv::<D, 1, 8>::new(1, 32);
+        kv.append(cpu, k, v, batch);
+        let mut out = Rows::with_capacity(TOKENS);
+        attention::<4, 1, 1, 8, 8, D>(cpu, q, &kv, SoftmaxScale::rsqrt(8, 0.353_553_39), batch, &mut out);
+        out
+    }
+    let q = rows(0, false);
+    let found = attend::<Bf16>(&cpu, &batch, [&q, &rows(9, false), &rows(31, false)]);
+    let expected = attend::<F32>(&cpu, &batch, [&q, &rows(9, true), &rows(31, true)]);
+    same(expected.as_slice(), found.as_slice())?;
+    let unrounded = attend::<F32>(&cpu, &batch, [&q, &rows(9, false), &rows(31, false)]);
+    if same(unrounded.as_slice(), found.as_slice()).is_ok() { Err("nothing was rounded".into()) } else { Ok(()) }
 }
 
 /// Numbers of about 0.001.
