@@ -113,15 +113,15 @@ impl Copy {
         let defaults = root.lines().find(|l| l.starts_with("default-members = ")).unwrap_or_default();
         let members =
             r#"members = ["compiler", "runtime/formats", "runtime/core", "generated", "tests", "mutant", "libtest-mimic"]"#;
-        self.put("Cargo.toml", &root.replacen(defaults, "", 1).replacen(list, members, 1))?;
+        self.put("Cargo.toml", root.replacen(defaults, "", 1).replacen(list, members, 1))?;
         self.put("Cargo.lock", &self.read("Cargo.lock")?)?;
         self.put("runtime/formats/Cargo.toml", &self.read("runtime/formats/Cargo.toml")?)?;
         for (krate, up) in [("compiler", ".."), ("runtime/core", "../..")] {
             let manifest = self.read(&format!("{krate}/Cargo.toml"))?;
             let with = format!("[dependencies]\ntenon-mutant = {{ path = \"{up}/mutant\" }}\n");
-            self.put(&format!("{krate}/Cargo.toml"), &manifest.replacen("[dependencies]\n", &with, 1))?;
+            self.put(&format!("{krate}/Cargo.toml"), manifest.replacen("[dependencies]\n", &with, 1))?;
         }
-        self.put("mutant/Cargo.toml", &package("tenon-mutant"))?;
+        self.put("mutant/Cargo.toml", package("tenon-mutant"))?;
         self.put("mutant/src/lib.rs", SWITCH)?;
         let mimic = "[dependencies]\nserde_json.workspace = true\ntenon-mutant = { path = \"../mutant\" }\n";
         self.put("libtest-mimic/Cargo.toml", &(package("libtest-mimic") + mimic))?;
