@@ -56,7 +56,8 @@ fn draft_unseen(sources: &mut SourceMap, folder: &Path) {
     }
 }
 
-/// Adds a second model beside each one with latent attention: the same, with both forms the other way round.
+/// Adds a second model beside each one with latent attention: the same, with both forms the other way round, and for a residual stream
+/// that is larger by 2^8, so that the epsilon of its norms is larger by 2^16.
 fn swap_forms(sources: &mut SourceMap) {
     let mut swapped = Vec::new();
     for (_, file) in sources.files() {
@@ -67,6 +68,9 @@ fn swap_forms(sources: &mut SourceMap) {
         let case = folder.rsplit('/').next().expect("a path has a last part");
         let other = format!("{case}-swapped");
         let text = file.text.replacen(&format!("name = \"{case}\""), &format!("name = \"{other}\""), 1);
+        let line = text.lines().find(|line| line.starts_with("rms_norm_eps = ")).expect("a spec states it");
+        let eps: f64 = line["rms_norm_eps = ".len()..].parse().expect("a number");
+        let text = text.replacen(line, &format!("rms_norm_eps = {}", eps * 65536.0), 1);
         let folder = format!("{}{other}", folder.strip_suffix(case).expect("it ends so"));
         swapped.push((format!("{folder}/MODEL.toml"), text));
         let forms = "[cpu.mla]\nprefill = \"absorbed\"\ndecode = \"expanded\"\n";
