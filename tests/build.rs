@@ -17,6 +17,7 @@ fn main() {
     let mut sources = driver::read(&root, "tests/golden", "kernel-templates").expect("specs and templates are readable");
     draft_unseen(&mut sources, &root.join("tests/unseen"));
     swap_forms(&mut sources);
+    accept_all(&mut sources);
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
 
@@ -70,5 +71,22 @@ fn swap_forms(sources: &mut SourceMap) {
     }
     for (path, text) in swapped {
         sources.add(path, text);
+    }
+}
+
+/// Cases that are compared in every storage format of a checkpoint.
+const FORMATS: [&str; 5] = ["deepseek-v3-mla-moe", "gpt-oss-sinks", "mistral4-mla-moe", "nemotron-h-mamba2", "qwen3.5-moe-gdn"];
+
+/// Adds a second model beside each of those: the same, whose matrices may be in any of these formats.
+fn accept_all(sources: &mut SourceMap) {
+    for case in FORMATS {
+        let path = format!("tests/golden/{case}/MODEL.toml");
+        let text =
+            sources.files().find(|(_, file)| file.path == path).map(|(_, file)| file.text.clone()).expect("it is a golden");
+        let other = format!("{case}-formats");
+        let (one, all) = ("accept = [\"bf16\", \"f32\"]", "accept = [\"bf16\", \"f32\", \"fp8_e4m3\", \"nvfp4\", \"mxfp4\"]");
+        assert!(text.contains(one), "{path} accepts bf16 and f32");
+        let text = text.replacen(&format!("name = \"{case}\""), &format!("name = \"{other}\""), 1).replacen(one, all, 1);
+        sources.add(format!("tests/golden/{other}/MODEL.toml"), text);
     }
 }
