@@ -81,8 +81,18 @@ pub struct Pair {
     pub projections: Vec<String>,
 }
 
+/// Which scales a publisher would choose, or others near them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scales {
+    /// The largest element becomes the largest of the format. Products with such a scale are rounded, and where that happens is not
+    /// the same for weights in f32.
+    Largest,
+    /// The next power of two: nothing is rounded, wherever it is multiplied in.
+    Powers,
+}
+
 /// Quantises every projection of a bf16 checkpoint whose rows are whole blocks; all else stays.
-pub fn pair(safetensors: &Path, scheme: Scheme, transposed_stacks: bool) -> Pair {
+pub fn pair(safetensors: &Path, scheme: Scheme, scales: Scales, transposed_stacks: bool) -> Pair {
     let bytes = fs::read(safetensors).unwrap_or_else(|e| panic!("{}: {e}", safetensors.display()));
     let file = SafeTensors::deserialize(&bytes).unwrap_or_else(|e| panic!("{}: {e}", safetensors.display()));
     let mut pair = Pair { quantised: Vec::new(), plain: Vec::new(), projections: Vec::new() };
@@ -111,7 +121,8 @@ pub fn pair(safetensors: &Path, scheme: Scheme, transposed_stacks: bool) -> Pair
             _ => panic!("{name} has the shape {shape:?}"),
         };
         let upright = if lies_transposed { transpose(&values, inputs, rows) } else { values };
-        let mut matrix = Matrix { name: name.clone(), in_stack: shape.len() == 3, stack, rows, inputs, tensors: Vec::new() };
+        let mut matrix =
+            Matrix { name: name.clone(), scales, in_stack: shape.len() == 3, stack, rows, inputs, tensors: Vec::new() };
         let wide = matrix.quantise(scheme, &upright);
         let wide = if lies_transposed { transpose(&wide, rows, inputs) } else { wide };
         pair.quantised.append(&mut matrix.tensors);
@@ -129,6 +140,7 @@ fn transpose(values: &[f32], a: usize, b: usize) -> Vec<f32> {
 /// A matrix or a stack of them, `[stack, rows, inputs]`, and the tensors that it becomes.
 struct Matrix {
     name: String,
+    scales: Scales,
     in_stack: bool,
     stack: usize,
     rows: usize,
@@ -145,6 +157,10 @@ impl Matrix {
             Scheme::Nvfp4Modelopt | Scheme::Nvfp4Compressed => self.nvfp4(scheme, values),
             Scheme::Mxfp4 => self.mxfp4(values),
         }
+    }
+
+    fn scale(&self, scale: f32) -> f32 {
+        if self.scales == Scales::Powers { scale.log2().ceil().exp2() } else { scale }
     }
 
     fn push(&mut self, name: String, mut shape: Vec<usize>, format: &str, data: Vec<u8>) {
@@ -170,7 +186,7 @@ impl Matrix {
         let hub = scheme == Scheme::Fp8Hub;
         // A scale for each expert, or one for all.
         let part = if hub { self.rows * self.inputs } else { values.len() };
-        let scale = |part: &[f32]| if hub { to_bf16(largest(part) / 448.0) } else { largest(part) / 448.0 };
+        let scale = |part: &[f32]| self.scale(if hub { to_bf16(largest(part) / 448.0) } else { largest(part) / 448.0 });
         let scales: Vec<f32> = values.chunks(part).map(scale).collect();
         let elements: Vec<u8> =
             values.chunks(part).zip(&scales).flat_map(|(v, s)| v.iter().map(move |x| to_e4m3(x / s))).collect();
@@ -201,6 +217,7 @@ impl Matrix {
         let block = |i: usize| (i / (rows * inputs) * down + i / inputs % rows / 128) * across + i % inputs / 128;
         let mut scales = vec![0.0f32; self.stack * down * across];
         values.iter().enumerate().for_each(|(i, x)| scales[block(i)] = scales[block(i)].max(x.abs() / 448.0));
+        scales.iter_mut().for_each(|scale| *scale = self.scale(*scale));
         let elements: Vec<u8> = values.iter().enumerate().map(|(i, x)| to_e4m3(x / scales[block(i)])).collect();
         let wide = elements.iter().enumerate().map(|(i, &e)| e4m3(e) * scales[block(i)]).collect();
         self.push(self.name.clone(), vec![self.stack, rows, inputs], "f8_e4m3", elements);
@@ -213,7 +230,7 @@ impl Matrix {
         let compressed = scheme == Scheme::Nvfp4Compressed;
         let (mut wide, mut packed, mut blocks, mut stored) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for matrix in values.chunks(self.rows * self.inputs) {
-            let scale = largest(matrix) / (448.0 * 6.0);
+            let scale = self.scale(largest(matrix) / (448.0 * 6.0));
             stored.push(if compressed { 1.0 / scale } else { scale });
             let scale = if compressed { 1.0 / (1.0 / scale) } else { scale };
             for block in matrix.chunks(16) {
@@ -234,7 +251,8 @@ impl Matrix {
         self.push(data, vec![self.stack, self.rows, self.inputs / 2], "u8", packed);
         self.push(scales, vec![self.stack, self.rows, self.inputs / 16], "f8_e4m3", blocks);
         let one: &[usize] = if compressed { &[1] } else { &[] };
-        self.push_scales(global, if self.in_stack { &[self.stack][..] } else { one }, &stored);
+        let each = [self.stack];
+        self.push_scales(global, if self.in_stack { &each } else { one }, &stored);
         let of_activations = if compressed { "input_global_scale" } else { "input_scale" };
         self.push_scales(self.beside(of_activations), one, &[0.01]);
         wide

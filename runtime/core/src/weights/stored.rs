@@ -145,7 +145,7 @@ pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accep
             format!(" is {}, and the spec accepts {}", main.format, listed(accept))
         };
         found.differences.push((Ending::Same, text));
-        found.companions.extend(ENDINGS);
+        found.companions.extend(ENDINGS.into_iter().chain(OF_ACTIVATIONS));
         return found;
     };
     match format {
