@@ -18,6 +18,7 @@ fn main() {
     draft_unseen(&mut sources, &root.join("tests/unseen"));
     swap_forms(&mut sources);
     wrong_scale(&mut sources, &root);
+    accept_all(&mut sources);
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
 
@@ -102,4 +103,21 @@ fn take_latent_scale(text: &mut String) {
     let Some(at) = text.find("SoftmaxScale::rsqrt_yarn(") else { return };
     let end = at + text[at..].find(';').expect("a constant ends");
     text.replace_range(at..end, "SoftmaxScale::rsqrt(96, 0.102_062_07)");
+}
+
+/// Cases that are compared in every storage format of a checkpoint.
+const FORMATS: [&str; 5] = ["deepseek-v3-mla-moe", "gpt-oss-sinks", "mistral4-mla-moe", "nemotron-h-mamba2", "qwen3.5-moe-gdn"];
+
+/// Adds a second model beside each of those: the same, whose matrices may be in any of these formats.
+fn accept_all(sources: &mut SourceMap) {
+    for case in FORMATS {
+        let path = format!("tests/golden/{case}/MODEL.toml");
+        let text =
+            sources.files().find(|(_, file)| file.path == path).map(|(_, file)| file.text.clone()).expect("it is a golden");
+        let other = format!("{case}-formats");
+        let (one, all) = ("accept = [\"bf16\", \"f32\"]", "accept = [\"bf16\", \"f32\", \"fp8_e4m3\", \"nvfp4\", \"mxfp4\"]");
+        assert!(text.contains(one), "{path} accepts bf16 and f32");
+        let text = text.replacen(&format!("name = \"{case}\""), &format!("name = \"{other}\""), 1).replacen(one, all, 1);
+        sources.add(format!("tests/golden/{other}/MODEL.toml"), text);
+    }
 }

@@ -1,5 +1,6 @@
 //! The harness of the goldens: models compiled from `tests/golden/`, their references, and errors as NUMERICS.md defines them.
 
+pub mod contract;
 pub mod pairwise;
 pub mod reference;
 pub mod run;

@@ -8,7 +8,7 @@ use tenon_core::batch::{Batch, PageId, SnapshotId, StateSlot, WantLogits};
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{LoadOptions, Logits, Model, ModelEntry};
-use tenon_core::weights::Checkpoint;
+use tenon_core::weights::{Checkpoint, LoadError};
 
 /// How a test loads a model and cuts its prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,22 @@ pub fn load_for_rows(
     sequences: usize,
     rows: usize,
 ) -> Box<dyn Model> {
-    let checkpoint = Arc::new(Checkpoint::open(checkpoint).unwrap_or_else(|e| panic!("{e}")));
+    try_load(entry, checkpoint, variant, tokens, sequences, rows).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The same for a checkpoint that may not fit.
+///
+/// # Errors
+/// Why it was not loaded.
+pub fn try_load(
+    entry: &ModelEntry,
+    checkpoint: &Path,
+    variant: Variant,
+    tokens: usize,
+    sequences: usize,
+    rows: usize,
+) -> Result<Box<dyn Model>, LoadError> {
+    let checkpoint = Arc::new(Checkpoint::open(checkpoint)?);
     let options = LoadOptions {
         threads: variant.threads,
         isa: variant.isa,
@@ -72,7 +87,7 @@ pub fn load_for_rows(
         max_logit_rows: rows,
     };
     let load = entry.cpu.expect("goldens have the target cpu");
-    load(&checkpoint, &options).unwrap_or_else(|e| panic!("{e}"))
+    load(&checkpoint, &options)
 }
 
 /// Loads a model for a prompt of so many tokens; a prefix hit needs a second sequence.

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use tenon_compiler::model::{self, Model};
+use tenon_compiler::model::Model;
 use tenon_formats::config::unread;
 use tenon_formats::expect::{NEVER_CHANGES_OUTPUT, compare};
-use tenon_formats::{CanonicalConfig, ConfigContract, ConfigKey, Expected, IgnoredKey};
+use tenon_formats::{CanonicalConfig, ConfigContract};
+use tenon_tests::contract::contract;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
@@ -24,37 +25,6 @@ fn goldens() -> Vec<(Model, ConfigContract, Value)> {
         Some((contract(&model), model, config))
     });
     with_config.map(|(contract, model, config)| (model, contract, config)).collect()
-}
-
-/// The contract as generated code holds it.
-fn contract(model: &Model) -> ConfigContract {
-    let keys = model.config.keys.iter().map(|(key, value)| ConfigKey::new(leak(key), expected(value)));
-    let ignored = model.config.ignored.iter().map(|(key, reason)| IgnoredKey::new(leak(key), leak(reason)));
-    ConfigContract {
-        keys: Box::leak(keys.collect::<Vec<_>>().into_boxed_slice()),
-        ignored: Box::leak(ignored.collect::<Vec<_>>().into_boxed_slice()),
-    }
-}
-
-fn leak(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
-}
-
-fn expected(value: &model::ConfigValue) -> Expected {
-    use model::ConfigValue;
-    match value {
-        ConfigValue::Int(value) => Expected::Int(*value),
-        ConfigValue::Float(value) => Expected::Float(*value),
-        ConfigValue::Bool(value) => Expected::Bool(*value),
-        ConfigValue::Text(value) => Expected::Text(leak(value)),
-        ConfigValue::Absent => Expected::Absent,
-        ConfigValue::List(names) => {
-            Expected::List(Box::leak(names.iter().map(|name| leak(name)).collect::<Vec<_>>().into_boxed_slice()))
-        }
-        ConfigValue::AbsentOr(value) => Expected::AbsentOr(Box::leak(Box::new(expected(value)))),
-        ConfigValue::Each(name, count) => Expected::Each(leak(name), *count),
-        ConfigValue::Conflict => unreachable!("conflicts are left out of a contract"),
-    }
 }
 
 #[test]

@@ -98,6 +98,7 @@ const MLA: &[(&str, Param)] = &[
     ("qk_rope_head_dim", Number),
     ("v_head_dim", Number),
     ("kv_lora_rank", Number),
+    ("format", FORMAT),
     ("form", Param::Name(&["expanded", "absorbed"])),
     ("kv_dtype", KV_DTYPE),
 ];

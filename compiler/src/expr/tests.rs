@@ -48,6 +48,15 @@ fn precedence_is_that_of_mathematics() {
 }
 
 #[test]
+fn sizes_of_formats_count_their_scales() {
+    use tenon_formats::StorageFormat::{Bf16, Fp8E4m3, Mxfp4, Nvfp4};
+    for (format, of_96) in [(Bf16, 192.0), (Fp8E4m3, 96.0), (Nvfp4, 54.0), (Mxfp4, 51.0)] {
+        let dims = |name: &str| (name == "format").then(|| Dim::from(format));
+        assert_eq!(parse("96 * sizeof(format)").eval_f64(&dims), Ok(of_96), "{format}");
+    }
+}
+
+#[test]
 fn the_scale_of_a_latent_attention_is_the_published_one() {
     let dims = |name: &str| match name {
         "qk_nope_head_dim" | "qk_rope_head_dim" => Some(64.0),

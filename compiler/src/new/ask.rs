@@ -223,8 +223,8 @@ impl<'c> Ask<'c> {
                 }
             }
             Some("modelopt") => {
-                if text("quant_algo") != Some("NVFP4") {
-                    self.refuse(&key("quant_algo"), "of modelopt, only NVFP4 is supported");
+                if !matches!(text("quant_algo"), Some("NVFP4" | "FP8")) {
+                    self.refuse(&key("quant_algo"), "of modelopt, only NVFP4 and FP8 are supported");
                 }
             }
             Some(other) => self.refuse(&key("quant_method"), format!("weights stored by `{}` are not supported", short(other))),
@@ -238,6 +238,7 @@ impl<'c> Ask<'c> {
         let formats: &[&str] = match (text("quant_method"), text("qformat_weight")) {
             (Some("mxfp4"), _) => &["mxfp4", "bf16"],
             (Some("fp8"), _) | (_, Some(_)) => &["fp8_e4m3", "bf16", "f32"],
+            (Some("modelopt"), _) if text("quant_algo") == Some("FP8") => &["fp8_e4m3", "bf16", "f32"],
             (Some(_), _) => &["nvfp4", "bf16"],
             (None, None) => &["bf16", "f16", "f32"],
         };

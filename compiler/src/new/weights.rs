@@ -24,20 +24,10 @@ const VISION_PARTS: [&str; 12] = [
     "model.audio_tower",
 ];
 /// What stands beside quantised elements: no storage format of its own.
-const SCALES: [&str; 12] = [
-    "_scales",
-    ".scales",
-    "weight_scale",
-    "weight_scale_2",
-    "weight_scale_inv",
-    "proj_scale_inv",
-    "weight_global_scale",
-    "input_scale",
-    "input_global_scale",
-    "qscale_weight",
-    "qscale_act",
-    "activation_scale",
-];
+const SCALES: [&str; 7] = ["_scales", ".scales", "_scale", "_scale_2", "_scale_inv", "qscale_weight", "qscale_act"];
+/// Scales for a cache in fp8, of tensors and not of elements; a cache here has none.
+const CACHE_SCALES: [&str; 4] = [".k_scale", ".v_scale", ".k_proj.output_scale", ".v_proj.output_scale"];
+const CACHE: &str = "it scales what a cache in fp8 holds, and caches here are not scaled";
 /// Where the layers of the text may stand, beside the places of the class.
 const PLACES: [&str; 5] =
     ["model.layers", "language_model.model.layers", "model.language_model.layers", "layers", "backbone.layers"];
@@ -134,6 +124,10 @@ enum Fate {
 
 fn fate(name: &str, place: &str, layers: u64) -> Fate {
     if let Some(layer) = layer_of(name, place) {
+        if layer < layers && CACHE_SCALES.iter().any(|end| name.ends_with(end)) {
+            let end = name.strip_prefix(&format!("{place}.{layer}.")).unwrap_or_default();
+            return Fate::Ignored(format!("{place}.{{layer}}.{end}"), Noted::sure(CACHE));
+        }
         if layer < layers {
             return Fate::Used;
         }
@@ -177,11 +171,14 @@ fn layout(ask: &Ask<'_>, class: &Class, used: &[&Tensor]) -> Option<&'static str
     if used.iter().any(|t| t.name.contains(".experts.0.")) {
         return Some("each");
     }
-    let stacked = used.iter().find(|t| t.name.contains(".experts.") && t.name.contains("up_proj"))?;
+    let is_stack = |t: &&&Tensor| t.name.contains(".experts.") && t.name.contains("up_proj");
+    let stacked = used.iter().filter(is_stack).find(|t| !is_scale(&t.name))?;
     let hidden = ask.config.int("hidden_size").map(|hidden| hidden as usize);
+    // Two elements of four bits stand in a byte.
+    let halves = if stacked.format.as_deref() == Some("u8") { 2 } else { 1 };
     match stacked.shape.as_deref() {
         _ if class.experts == "transposed" => Some("transposed"),
-        Some(&[_, out, hidden_in]) if out != hidden_in && Some(out) == hidden => Some("transposed"),
+        Some(&[_, out, last]) if out != halves * last && Some(out) == hidden => Some("transposed"),
         _ => Some("stacked"),
     }
 }
@@ -195,14 +192,17 @@ fn accept(ask: &Ask<'_>, used: Vec<&Tensor>) -> Vec<String> {
     let mut unknown: BTreeMap<&str, &str> = BTreeMap::new();
     for tensor in &used {
         let (Some(format), name) = (tensor.format.as_deref(), tensor.name.as_str()) else { continue };
-        if SCALES.iter().any(|end| name.ends_with(end)) {
+        if is_scale(name) {
             continue;
         }
-        let twin = || used.iter().any(|t| t.name.strip_suffix("_scale_2") == Some(name));
+        let twin = || {
+            let of = |t: &&Tensor, end| t.name.strip_suffix(end) == Some(name);
+            used.iter().any(|t| of(t, "_scale_2") || of(t, "_weight_scale_2"))
+        };
         let format = match format {
             "f8_e4m3" => "fp8_e4m3",
             "u8" if name.ends_with("_blocks") => "mxfp4",
-            "u8" if name.ends_with(".weight_packed") || twin() => "nvfp4",
+            "u8" if name.ends_with("_packed") || twin() => "nvfp4",
             other if readable(other) => other,
             other => {
                 unknown.entry(other).or_insert(name);
@@ -219,6 +219,10 @@ fn accept(ask: &Ask<'_>, used: Vec<&Tensor>) -> Vec<String> {
     packed.sort_by_key(|&(format, count)| (std::cmp::Reverse(count), format));
     let seen = plain.into_iter().filter(|format| *format == "f32" || counts.contains_key(format));
     packed.into_iter().map(|(format, _)| format).chain(seen).map(str::to_owned).collect()
+}
+
+fn is_scale(name: &str) -> bool {
+    SCALES.iter().any(|end| name.ends_with(end))
 }
 
 fn readable(format: &str) -> bool {

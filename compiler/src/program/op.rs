@@ -199,6 +199,8 @@ impl Op {
                     ("qk_rope_head_dim", int(*rope_dim)),
                     ("v_head_dim", int(*v)),
                     ("kv_lora_rank", int(*rank)),
+                    // Of the projection that it reads.
+                    ("format", formats()),
                     ("form", name(form.as_str())),
                     ("kv_dtype", dtypes(d)),
                 ],

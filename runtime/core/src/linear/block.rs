@@ -9,7 +9,7 @@ mod of_256;
 mod of_32;
 mod quants;
 
-pub(super) use self::fp::{Fp8, Fp8By1, Fp8By16, Fp8By128, Mxfp4, Nvfp4};
+pub(super) use self::fp::{E4M3, Fp8, Fp8By1, Fp8By16, Fp8By128, Mxfp4, Nvfp4};
 pub(super) use self::of_32::{Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
 pub(super) use self::of_256::{Q4K, Q5K, Q6K};
 

@@ -74,6 +74,26 @@ impl<'a> Source<'a> {
         Ok(Self { format: StorageFormat::Mxfp4, rows, inputs, factor: 1.0, layout: Layout::Mxfp4 { data, scales } })
     }
 
+    /// The elements of fp8, row after row, and the scale of each block of [`FP8_BLOCK`] rows by as many columns. `None` for other
+    /// formats.
+    pub(super) fn fp8_parts(&self) -> Option<(&'a [u8], Vec<f32>)> {
+        match &self.layout {
+            Layout::Fp8Blocks { data, scales } => Some((data, scales.clone())),
+            Layout::Rows(data) if self.format == StorageFormat::Fp8E4m3 => {
+                let blocks = self.rows.div_ceil(FP8_BLOCK) * self.inputs.div_ceil(FP8_BLOCK);
+                Some((data, vec![self.factor; blocks]))
+            }
+            _ => None,
+        }
+    }
+
+    /// All rows in the blocks of the format, one after the other.
+    pub(super) fn all_rows(&self) -> Vec<u8> {
+        let (mut all, mut buffer) = (Vec::new(), Vec::new());
+        (0..self.rows).for_each(|row| all.extend_from_slice(self.row(row, 1, &mut buffer)));
+        all
+    }
+
     /// A row in f32, with all its scales: what tests compare the kernels with.
     ///
     /// # Panics

@@ -36,19 +36,24 @@ impl<'a> StoredMatrix<'a> {
         &bytes[at * part..][..part]
     }
 
-    /// The numbers of a tensor of scales.
-    fn floats(&self, ending: Ending, at: usize) -> Vec<f32> {
+    /// The numbers of bytes of a tensor of scales.
+    fn floats(&self, ending: Ending, bytes: &[u8]) -> Vec<f32> {
         let format = self.checkpoint.tensor(&ending.of(&self.name)).and_then(|t| t.format.known()).expect("it was compared");
-        let bytes = self.part(ending, at);
         let mut values = vec![0.0; bytes.len() / format.block_bytes()];
         decode_row(format, bytes, &mut values);
         values
     }
 
+    /// The scale of matrix `at` of the stack, which may be one for all.
+    fn factor(&self, ending: Ending, at: usize) -> f32 {
+        let all = self.floats(ending, self.bytes(ending));
+        if all.len() == 1 { all[0] } else { all[at] }
+    }
+
     /// The source of matrix `at` of the stack, handed to `pack`.
     pub(super) fn with<T>(&self, at: usize, pack: impl FnOnce(&Source<'_>) -> Result<T, PackError>) -> Result<T, LoadError> {
         let MatrixNeed { rows, inputs, lies, .. } = self.need;
-        let factor = |ending| self.floats(ending, 0)[0];
+        let factor = |ending| self.factor(ending, at);
         let source = match self.stored {
             Stored::Whole(format) if lies == Lies::Columns => {
                 Source::of_columns(format, self.part(Ending::Same, at), rows, inputs)
@@ -56,7 +61,7 @@ impl<'a> StoredMatrix<'a> {
             Stored::Whole(format) => Source::of_rows(format, self.part(Ending::Same, at), rows, inputs),
             Stored::Fp8 { scale } => Source::fp8(self.part(Ending::Same, at), factor(scale), rows, inputs),
             Stored::Fp8Blocks { scales } => {
-                Source::fp8_blocks(self.part(Ending::Same, at), self.floats(scales, at), rows, inputs)
+                Source::fp8_blocks(self.part(Ending::Same, at), self.floats(scales, self.part(scales, at)), rows, inputs)
             }
             Stored::Nvfp4 { data, scales, scale, divide } => {
                 let factor = if divide { 1.0 / factor(scale) } else { factor(scale) };
@@ -87,13 +92,11 @@ impl<'a> StoredMatrix<'a> {
             Stored::Nvfp4 { scales, scale, divide, .. } => {
                 check(scales)?;
                 check(scale)?;
-                if divide && !(1.0 / self.floats(scale, 0)[0]).is_finite() {
-                    let tensor = scale.of(&self.name);
-                    let format = StorageFormat::F32;
-                    let problem = super::NotFinite { format, row: 0, column: 0, what: "a divisor of 0" };
-                    return Err(LoadError::NotFinite { tensor, problem });
-                }
-                Ok(())
+                let divisors = if divide { self.floats(scale, self.bytes(scale)) } else { Vec::new() };
+                let Some(column) = divisors.iter().position(|x| !(1.0 / x).is_finite()) else { return Ok(()) };
+                let format = StorageFormat::F32;
+                let problem = super::NotFinite { format, row: 0, column, what: "a divisor of 0" };
+                Err(LoadError::NotFinite { tensor: scale.of(&self.name), problem })
             }
             Stored::Mxfp4 { scales, .. } => {
                 let name = scales.of(&self.name);

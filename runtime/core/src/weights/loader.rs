@@ -92,8 +92,9 @@ impl<'a> Loader<'a> {
         spec: &LatentUpSpec<HEADS, NOPE, V, R>,
         layer: usize,
     ) -> Result<LatentUp<HEADS, NOPE, V, R>, LoadError> {
-        let tensor = self.find(in_layer(spec.name, layer), spec.need())?;
-        LatentUp::pack(tensor.format(), tensor.bytes()).map_err(|e| unpackable(&tensor, e))
+        let need = MatrixNeed { stack: None, rows: HEADS * (NOPE + V), inputs: R, lies: Lies::Rows };
+        let matrix = self.matrix(&in_layer(spec.name, layer), need, spec.accept)?;
+        matrix.with(0, |source| Ok(LatentUp::from_source(source)))
     }
 
     /// A vector of a layer. A name without `{layer}` is the same tensor for every `layer`.

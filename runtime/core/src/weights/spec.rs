@@ -19,6 +19,8 @@ pub struct TensorCheck {
 pub(super) enum Need {
     /// `[out, in]` in one of these formats.
     Matrix { shape: [usize; 2], accept: &'static [StorageFormat] },
+    /// `[vocab, hidden]` in one of these formats that has all scales in its blocks.
+    Table { shape: [usize; 2], accept: &'static [StorageFormat] },
     /// `[len]` in one of these formats, where its elements are not quantised.
     Vector { len: [usize; 1], accept: &'static [StorageFormat] },
     /// `[channels, 1, kernel]` in one of these formats, where its elements are not quantised.
@@ -34,7 +36,7 @@ pub(super) enum Need {
 impl Need {
     pub(super) fn shape(&self) -> &[usize] {
         match self {
-            Self::Matrix { shape, .. } => shape,
+            Self::Matrix { shape, .. } | Self::Table { shape, .. } => shape,
             Self::Vector { len, .. } => len,
             Self::Biases { shape, .. } => shape,
             Self::Filters { shape, .. } => shape,
@@ -46,7 +48,7 @@ impl Need {
     /// these two have scales in other tensors.
     pub(super) fn accepted(&self) -> Vec<StorageFormat> {
         match self {
-            Self::Matrix { accept, .. } => {
+            Self::Matrix { accept, .. } | Self::Table { accept, .. } => {
                 let apart = [StorageFormat::Fp8E4m3, StorageFormat::Nvfp4];
                 accept.iter().copied().filter(|f| !apart.contains(f)).collect()
             }
@@ -154,7 +156,7 @@ impl<const VOCAB: usize, const HIDDEN: usize> EmbeddingSpec<VOCAB, HIDDEN> {
     }
 
     pub(super) const fn need(&self) -> Need {
-        Need::Matrix { shape: [VOCAB, HIDDEN], accept: self.accept }
+        Need::Table { shape: [VOCAB, HIDDEN], accept: self.accept }
     }
 }
 

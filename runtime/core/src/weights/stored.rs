@@ -30,11 +30,12 @@ pub(super) enum Lies {
 pub(super) enum Stored {
     /// One tensor, with all scales in its blocks.
     Whole(StorageFormat),
-    /// fp8 with one scale, in the tensor with this ending.
+    /// fp8 with one scale, or one for each of a stack, in the tensor with this ending.
     Fp8 { scale: Ending },
     /// fp8 with a scale per block.
     Fp8Blocks { scales: Ending },
-    /// nvfp4: what holds the elements, the scales of blocks and the scale of the tensor; `divide` says what is done with that one.
+    /// nvfp4: what holds the elements, the scales of blocks and the scale of the tensor, or one for each of a stack; `divide` says what
+    /// is done with that one.
     Nvfp4 { data: Ending, scales: Ending, scale: Ending, divide: bool },
     /// mxfp4 in two tensors.
     Mxfp4 { data: Ending, scales: Ending },
@@ -81,11 +82,22 @@ const GLOBAL_SCALE: Ending = Ending::Plus("_global_scale");
 const BLOCKS: Ending = Ending::Plus("_blocks");
 const SCALES: Ending = Ending::Plus("_scales");
 const QSCALE: Ending = Ending::Instead("qscale_weight");
+/// As [`SCALE`] and [`SCALE_2`] where the matrix has no `weight` at the end of its name.
+const WEIGHT_SCALE: Ending = Ending::Plus("_weight_scale");
+const WEIGHT_SCALE_2: Ending = Ending::Plus("_weight_scale_2");
 /// Scales of activations, which stay in f32 here.
-const OF_ACTIVATIONS: [Ending; 3] =
-    [Ending::Instead("input_scale"), Ending::Instead("input_global_scale"), Ending::Instead("qscale_act")];
+const OF_ACTIVATIONS: [Ending; 7] = [
+    Ending::Instead("input_scale"),
+    Ending::Instead("input_global_scale"),
+    Ending::Instead("activation_scale"),
+    Ending::Instead("qscale_act"),
+    Ending::Plus("_input_scale"),
+    Ending::Plus("_input_global_scale"),
+    Ending::Plus("_activation_scale"),
+];
 /// Everything that may stand beside a matrix.
-const ENDINGS: [Ending; 8] = [SCALE, SCALE_2, SCALE_INV, PACKED, GLOBAL_SCALE, BLOCKS, SCALES, QSCALE];
+const ENDINGS: [Ending; 10] =
+    [SCALE, SCALE_2, SCALE_INV, WEIGHT_SCALE, WEIGHT_SCALE_2, PACKED, GLOBAL_SCALE, BLOCKS, SCALES, QSCALE];
 
 /// Looks for the tensors of a matrix, and compares them with what it must be.
 pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accept: &[StorageFormat]) -> Found {
@@ -93,8 +105,8 @@ pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accep
     let tensor = |ending: Ending| checkpoint.tensor(&ending.of(name));
     let accepts = |format| accept.contains(&format);
     let Some(main) = tensor(Ending::Same) else {
-        if need.stack.is_none() && accepts(Nvfp4) && tensor(PACKED).is_some() {
-            return nvfp4(&tensor, need, PACKED, GLOBAL_SCALE, true);
+        if need.lies == Lies::Rows && accepts(Nvfp4) && tensor(PACKED).is_some() {
+            return nvfp4(&tensor, need, [PACKED, SCALE, GLOBAL_SCALE], true);
         }
         if need.stack.is_some() && accepts(Mxfp4) && tensor(BLOCKS).is_some() {
             return mxfp4(&tensor, need);
@@ -111,9 +123,10 @@ pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accep
             companions: ENDINGS.into_iter().chain(OF_ACTIVATIONS).collect(),
         };
     };
-    let is_u8 = main.format == TensorFormat::Other("u8".to_owned());
-    if is_u8 && accepts(Nvfp4) && need.stack.is_none() {
-        return nvfp4(&tensor, need, Ending::Same, SCALE_2, false);
+    if is_u8(main) && accepts(Nvfp4) && need.lies == Lies::Rows {
+        let apart = tensor(WEIGHT_SCALE_2).is_some() || tensor(WEIGHT_SCALE).is_some();
+        let [scales, scale] = if apart { [WEIGHT_SCALE, WEIGHT_SCALE_2] } else { [SCALE, SCALE_2] };
+        return nvfp4(&tensor, need, [Ending::Same, scales, scale], false);
     }
     let mut found = Found {
         stored: None,
@@ -122,7 +135,17 @@ pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accep
     };
     let format = main.format.known().filter(|&format| accepts(format));
     let Some(format) = format.filter(|format| need.lies == Lies::Rows || !format.is_quantised()) else {
-        found.differences.push((Ending::Same, format!(" is {}, and the spec accepts {}", main.format, listed(accept))));
+        let text = if need.lies == Lies::Columns && (format.is_some() || is_u8(main)) {
+            // Whether blocks lie along rows or columns, files of such tensors do not say.
+            format!(
+                " is {} and lies transposed, and so only f32, f16 and bf16 are read, and _blocks with _scales in mxfp4",
+                main.format
+            )
+        } else {
+            format!(" is {}, and the spec accepts {}", main.format, listed(accept))
+        };
+        found.differences.push((Ending::Same, text));
+        found.companions.extend(ENDINGS.into_iter().chain(OF_ACTIVATIONS));
         return found;
     };
     match format {
@@ -144,41 +167,39 @@ fn fp8<'a>(tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>, need: &MatrixNee
     let across = [need.rows.div_ceil(FP8_BLOCK), need.inputs.div_ceil(FP8_BLOCK)];
     let blocks: Vec<usize> = need.stack.into_iter().chain(across).collect();
     found.companions.extend(OF_ACTIVATIONS);
-    let one = [SCALE, QSCALE].into_iter().find(|&ending| tensor(ending).is_some());
-    if let (Some(scale), None, None) = (one, tensor(SCALE_INV), need.stack) {
-        found.companions.push(scale);
-        found.differences.extend(compare_scale(scale, tensor(scale)));
-        found.stored = Some(Stored::Fp8 { scale });
-        return;
-    }
-    found.companions.push(SCALE_INV);
-    if tensor(SCALE_INV).is_none() && need.stack.is_none() {
+    // Some checkpoints give the scale of a whole tensor the name that others have for those of blocks: its shape says which it is.
+    let Some(scale) = [SCALE_INV, SCALE, QSCALE].into_iter().find(|&ending| tensor(ending).is_some()) else {
         let text = " is missing, and so is one that ends in _scale: fp8_e4m3 needs either";
+        found.companions.push(SCALE_INV);
         found.differences.push((SCALE_INV, text.to_owned()));
         return;
-    }
-    found.differences.extend(compare(SCALE_INV, tensor(SCALE_INV), &blocks, is_float, "f32, f16 or bf16"));
-    found.stored = Some(Stored::Fp8Blocks { scales: SCALE_INV });
+    };
+    found.companions.push(scale);
+    let is_blocks = scale == SCALE_INV && tensor(scale).is_some_and(|t| t.shape == blocks);
+    found.stored = Some(if is_blocks { Stored::Fp8Blocks { scales: scale } } else { Stored::Fp8 { scale } });
+    let others = if scale == SCALE_INV { vec![blocks] } else { Vec::new() };
+    found.differences.extend(compare_scale(scale, tensor(scale), need, others));
 }
 
+/// `data`, `scales` of blocks and the `scale` of it all.
 fn nvfp4<'a>(
     tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>,
     need: &MatrixNeed,
-    data: Ending,
-    scale: Ending,
+    [data, scales, scale]: [Ending; 3],
     divide: bool,
 ) -> Found {
     let mut differences = Vec::new();
     if need.inputs.is_multiple_of(16) {
-        differences.extend(compare(data, tensor(data), &[need.rows, need.inputs / 2], is_u8, "u8"));
+        let shape = |last| need.stack.into_iter().chain([need.rows, last]).collect::<Vec<_>>();
+        differences.extend(compare(data, tensor(data), &shape(need.inputs / 2), is_u8, "u8"));
         let is_fp8 = |t: &TensorEntry| t.format.known() == Some(StorageFormat::Fp8E4m3);
-        differences.extend(compare(SCALE, tensor(SCALE), &[need.rows, need.inputs / 16], is_fp8, "fp8_e4m3"));
+        differences.extend(compare(scales, tensor(scales), &shape(need.inputs / 16), is_fp8, "fp8_e4m3"));
     } else {
         differences.push((data, not_whole(StorageFormat::Nvfp4, need.inputs)));
     }
-    differences.extend(compare_scale(scale, tensor(scale)));
-    let stored = Some(Stored::Nvfp4 { data, scales: SCALE, scale, divide });
-    Found { stored, differences, companions: [data, SCALE, scale].into_iter().chain(OF_ACTIVATIONS).collect() }
+    differences.extend(compare_scale(scale, tensor(scale), need, Vec::new()));
+    let stored = Some(Stored::Nvfp4 { data, scales, scale, divide });
+    Found { stored, differences, companions: [data, scales, scale].into_iter().chain(OF_ACTIVATIONS).collect() }
 }
 
 fn mxfp4<'a>(tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>, need: &MatrixNeed) -> Found {
@@ -206,10 +227,23 @@ fn is_float(tensor: &TensorEntry) -> bool {
     tensor.format.known().is_some_and(|format| !format.is_quantised())
 }
 
-/// A scale for all: `[]` or `[1]`.
-fn compare_scale(ending: Ending, found: Option<&TensorEntry>) -> Vec<Difference> {
-    let shape: &[usize] = if found.is_some_and(|t| t.shape == [1]) { &[1] } else { &[] };
-    compare(ending, found, shape, is_float, "f32, f16 or bf16")
+/// A scale for all, `[]` or `[1]`, or one for each of a stack, `[E]` to `[E, 1, 1]`; or one of the other shapes.
+fn compare_scale(ending: Ending, found: Option<&TensorEntry>, need: &MatrixNeed, others: Vec<Vec<usize>>) -> Vec<Difference> {
+    const FLOATS: &str = "f32, f16 or bf16";
+    let mut shapes = others;
+    let mut listed: Vec<String> = shapes.iter().map(|shape| format!("{shape:?}")).collect();
+    for count in need.stack.into_iter().filter(|&experts| experts > 1).chain([1]) {
+        shapes.extend([vec![count], vec![count, 1], vec![count, 1, 1]]);
+        listed.push(if count == 1 { "[]".to_owned() } else { format!("[{count}]") });
+    }
+    shapes.push(Vec::new());
+    let Some(tensor) = found else { return compare(ending, None, &[], is_float, FLOATS) };
+    let mut differences = compare(ending, found, &tensor.shape, is_float, FLOATS);
+    if !shapes.contains(&tensor.shape) {
+        let text = format!(": the spec needs {}, the checkpoint has {:?}", listed.join(" or "), tensor.shape);
+        differences.insert(0, (ending, text));
+    }
+    differences
 }
 
 fn compare(

@@ -6,7 +6,7 @@ use crate::cpu::simd::Simd;
 use crate::linear::stored::{E2M1_TWICE, neighbours, q4};
 
 /// What [`Simd::load_e4m3`] leaves out of a value.
-const E4M3: f32 = 256.0;
+pub(in crate::linear) const E4M3: f32 = 256.0;
 /// Elements of E2M1 are looked up as twice their value, and taken from the top byte of a lane.
 const TOP_BYTE_TWICE: f32 = 1.0 / (1u32 << 25) as f32;
 

@@ -1,5 +1,7 @@
 //! Experts of every layout: the same numbers, the same results; and each that does not fit says why.
 
+mod stacks;
+
 use super::*;
 use crate::cpu::route;
 use crate::moe::{ExpertRows, GatedExperts, PlainExperts, Relu2, Router, RouterScores, Routes, Silu};

@@ -76,11 +76,20 @@ fn ones() -> Tensor {
 
 #[test]
 fn fp8_with_one_scale() {
-    for (ending, shape) in [("weight_scale", &[][..]), ("weight_scale", &[1]), ("qscale_weight", &[])] {
+    for (ending, shape) in [
+        ("weight_scale", &[][..]),
+        ("weight_scale", &[1]),
+        ("weight_scale", &[1, 1]),
+        ("qscale_weight", &[]),
+        ("weight_scale_inv", &[]),
+        ("weight_scale_inv", &[1]),
+    ] {
         assert_eq!(row_sums(&[ones(), scale(ending, shape, &[0.25])]), [40.0; 144]);
     }
-    let activations = [scale("input_scale", &[], &[7.0])];
-    assert_eq!(row_sums(&[&activations[..], &[ones(), scale("weight_scale", &[], &[0.25])]].concat()), [40.0; 144]);
+    for ending in ["input_scale", "activation_scale"] {
+        let tensors = [ones(), scale("weight_scale", &[], &[0.25]), scale(ending, &[], &[7.0])];
+        assert_eq!(row_sums(&tensors), [40.0; 144]);
+    }
 }
 
 #[test]
@@ -120,7 +129,7 @@ fn missing_companions_are_named() {
 fn companions_of_another_shape_or_format() {
     assert_eq!(
         lines(&[ones(), scale("weight_scale_inv", &[2, 1], &[1.0; 2])]),
-        ["a.3.w.weight_scale_inv: the spec needs [2, 2], the checkpoint has [2, 1]"]
+        ["a.3.w.weight_scale_inv: the spec needs [2, 2] or [], the checkpoint has [2, 1]"]
     );
     assert_eq!(
         lines(&[ones(), scale("weight_scale", &[144], &[1.0; 144])]),
@@ -188,4 +197,23 @@ fn other_tensors_do_not_take_scales() {
     let from = Loader::new(&checkpoint, &cpu, &[W.per_layer(&LAYER)], &CONTRACT).unwrap();
     let error = from.embedding(&LIKE).unwrap_err().to_string();
     assert!(error.contains("a.3.w.weight is fp8_e4m3, and the spec accepts bf16, f32, mxfp4"), "{error}");
+}
+
+/// The projection of latents is read with its scales too.
+#[test]
+fn latent_projections_take_scales() {
+    const KV_B: LatentUpSpec<3, 20, 28, 160> = LatentUpSpec::new("a.{layer}.w.weight", ALL);
+    let elements = 144 * 160;
+    let held = |tensors: &[Tensor]| {
+        let (_dir, checkpoint) = open(tensors);
+        let cpu = Cpu::new(1, Isa::Portable).unwrap();
+        let from = Loader::new(&checkpoint, &cpu, &[KV_B.per_layer(&LAYER)], &CONTRACT).unwrap();
+        let up = from.latent_up(&KV_B, 3).unwrap();
+        (up.format(), up.bytes())
+    };
+    assert_eq!(held(&[ones(), scale("weight_scale_inv", &[2, 2], &[1.0; 4])]), (F::Fp8E4m3, elements + 16));
+    assert_eq!(held(&[ones(), scale("weight_scale", &[], &[1.0])]), (F::Fp8E4m3, elements + 16));
+    let modelopt = [&nvfp4("weight")[..], &[scale("weight_scale_2", &[], &[0.125])]].concat();
+    assert_eq!(held(&modelopt), (F::Nvfp4, 2 * elements));
+    assert_eq!(held(&[of("weight", &[144, 160], "bf16", |_| 0)]), (F::Bf16, 2 * elements));
 }
