@@ -131,6 +131,8 @@ fn text(bytes: &[u8]) -> String {
 }
 
 const CPU: &str = "generated/src/smollm2_135m_instruct/cpu.rs";
+/// Where its activations are declared.
+const MEMORY: &str = "generated/src/smollm2_135m_instruct/cpu_memory.rs";
 const SPEC: &str = "model-specs/smollm2-135m-instruct/MODEL.toml";
 
 #[test]
@@ -155,7 +157,7 @@ fn an_edited_spec_changes_the_code_without_a_warning() {
     let output = workspace.build(&[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(!text(&output.stdout).contains("cargo::warning"), "{}", text(&output.stdout));
-    assert!(workspace.read(CPU).contains("Rows<f32, 1600>"));
+    assert!(workspace.read(MEMORY).contains("Rows<f32, 1600>"));
 }
 
 #[test]
@@ -185,8 +187,8 @@ fn an_orphan_is_removed_and_a_model_that_left_goes() {
 fn a_frozen_build_fails_and_shows_the_difference() {
     let workspace = Workspace::new();
     workspace.build(&[]);
-    let stale = workspace.read(CPU).replace("Rows<f32, 1536>", "Rows<f32, 1535>");
-    fs::write(workspace.path(CPU), &stale).unwrap();
+    let stale = workspace.read(MEMORY).replace("Rows<f32, 1536>", "Rows<f32, 1535>");
+    fs::write(workspace.path(MEMORY), &stale).unwrap();
     fs::remove_file(workspace.path("generated/src/smollm2_135m_instruct/plan.txt")).unwrap();
     fs::write(workspace.path("generated/src/extra.rs"), "").unwrap();
     let output = workspace.build(&[("TENON_FROZEN", "1")]);
@@ -195,7 +197,7 @@ fn a_frozen_build_fails_and_shows_the_difference() {
     for expected in [
         "error[generated-stale]: generated/ is not what the specs say, and it cannot be written here (TENON_FROZEN is set)",
         "generated/src/extra.rs comes from no spec",
-        "generated/src/smollm2_135m_instruct/cpu.rs differs:",
+        "generated/src/smollm2_135m_instruct/cpu_memory.rs differs:",
         "  - ",
         "  + ",
         "generated/src/smollm2_135m_instruct/plan.txt is missing",
@@ -203,7 +205,7 @@ fn a_frozen_build_fails_and_shows_the_difference() {
     ] {
         assert!(error.contains(expected), "`{expected}` is not in:\n{error}");
     }
-    assert_eq!(workspace.read(CPU), stale, "a frozen build wrote");
+    assert_eq!(workspace.read(MEMORY), stale, "a frozen build wrote");
 }
 
 #[test]
