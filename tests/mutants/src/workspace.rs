@@ -138,8 +138,10 @@ impl Copy {
         }
         let lines: String = lowered.iter().flat_map(|(n, m)| m.cases.iter().map(move |case| format!("{n} {case}\n"))).collect();
         self.put("tests/lowering.txt", &lines)?;
-        for folder in ["tests/golden", "kernel-templates"] {
+        for folder in ["tests/golden", "tests/unseen", "kernel-templates", "model-specs/bard-mla"] {
             let link = self.root.join(folder);
+            let parent = link.parent().expect("it lies in the copy");
+            fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;
             if fs::read_link(&link).ok().as_deref() != Some(&self.source.join(folder)) {
                 let _ = fs::remove_file(&link);
                 std::os::unix::fs::symlink(self.source.join(folder), &link).map_err(|e| format!("{}: {e}", link.display()))?;
