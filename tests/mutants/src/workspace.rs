@@ -17,6 +17,7 @@ build = "build.rs"
 [dependencies]
 safetensors.workspace = true
 serde_json.workspace = true
+tenon-compiler.workspace = true
 tenon-core.workspace = true
 tenon-formats.workspace = true
 tenon-models.workspace = true
