@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use tenon_compiler::diagnostic::{Format, Id};
 
-use crate::case::{Case, check};
+use tenon_diagnostics::case::{Case, check};
 
 /// Runs `tenon --root ROOT ARGUMENTS`.
 pub fn tenon(root: &Path, arguments: &[&str]) -> Output {

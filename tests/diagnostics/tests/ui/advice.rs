@@ -3,7 +3,7 @@
 use tenon_compiler::diagnostic::Diagnostic;
 use tenon_compiler::source::SourceMap;
 
-use crate::case::{Case, Files, check};
+use tenon_diagnostics::case::{Case, Files, check};
 
 /// Applies the patches of each diagnostic by itself. It must be gone then, and where it was the only one, nothing may be left.
 pub fn patches(case: &Case) -> Result<(), String> {

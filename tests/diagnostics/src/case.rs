@@ -72,7 +72,7 @@ pub struct Edit {
 pub struct Files(Vec<(String, Vec<u8>)>);
 
 impl Case {
-    /// Every case, sorted by name. Folders that are no case are for [`crate::meta`] to refuse.
+    /// Every case, sorted by name. Folders that are no case are for the meta-tests to refuse.
     pub fn all() -> Vec<Self> {
         let mut cases = Vec::new();
         for id in Id::ALL {
@@ -212,7 +212,7 @@ pub fn check(sources: &SourceMap) -> Diagnostics {
 
 /// `tests/ui`
 pub fn ui() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("ui")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/").join("ui")
 }
 
 /// What a folder holds, sorted; nothing when it is not there.

@@ -7,7 +7,7 @@ use tenon_compiler::diagnostic::Id;
 use tenon_compiler::{driver, files, models};
 
 use crate::binary::tenon;
-use crate::case::{Case, Files};
+use tenon_diagnostics::case::{Case, Files};
 
 /// What `tenon build --frozen` prints about a workspace that was built before the case's mistake.
 pub fn text(case: &Case) -> Result<String, String> {

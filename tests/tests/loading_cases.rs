@@ -8,10 +8,20 @@ use tenon_core::model::LoadOptions;
 use tenon_core::weights::{Checkpoint, LoadError};
 use tenon_tests::reference;
 
-use crate::case::{Case, Files};
+use tenon_diagnostics::case::{Case, Files};
+use tenon_diagnostics::stage::Stage;
+
+#[test]
+fn load_errors_read_as_expected() {
+    let cases: Vec<Case> = Case::all().into_iter().filter(|case| Stage::of(case.id) == Stage::Load).collect();
+    assert!(cases.len() > 3, "there are cases of load errors");
+    let run = |case: &Case| text(case).and_then(|text| case.compare(&text)).map_err(|why| format!("{}: {why}", case.name));
+    let wrong: Vec<String> = cases.iter().filter_map(|case| run(case).err()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
 
 /// What the error says, with `CHECKPOINT` for the folder.
-pub fn text(case: &Case) -> Result<String, String> {
+fn text(case: &Case) -> Result<String, String> {
     let golden = case.mistake.base.as_str();
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let checkpoint = folder.path().join("checkpoint");

@@ -3,8 +3,8 @@
 use tenon_compiler::diagnostic::{Diagnostic, Format, Id};
 use tenon_compiler::source::SourceMap;
 
-use crate::case::{Case, Files, check, entries, relative, ui};
-use crate::stage::Stage;
+use tenon_diagnostics::case::{Case, Files, check, entries, relative, ui};
+use tenon_diagnostics::stage::Stage;
 
 /// Every id has a case, every folder is an id, and every folder of cases holds cases and nothing else.
 pub fn folders(cases: &[Case]) -> Result<(), String> {

@@ -1,0 +1,25 @@
+//! Which part of Tenon reports an id.
+
+use tenon_compiler::diagnostic::Id;
+
+/// Who reports a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// `tenon check`: the compiler, from specs and templates.
+    Check,
+    /// `tenon build --frozen`: the compiler, from what it emits and what is there.
+    Frozen,
+    /// The runtime, from a compiled model and a checkpoint: `loading_cases` of the package of the goldens.
+    Load,
+}
+
+impl Stage {
+    /// Of an id.
+    pub fn of(id: Id) -> Self {
+        match id {
+            Id::GeneratedStale => Self::Frozen,
+            Id::CheckpointMismatch | Id::ConfigKeyUnbound => Self::Load,
+            _ => Self::Check,
+        }
+    }
+}
