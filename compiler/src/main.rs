@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
+use tenon_compiler::diagnostic::{Diagnostics, Format, Id, did_you_mean, quoted};
 use tenon_compiler::model::Model;
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::{driver, emit, files, models, programs};
+use tenon_compiler::{driver, emit, emittable, files, models, programs};
 
 /// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
 #[derive(Parser)]
@@ -101,7 +101,7 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             };
             let Some(checked) = checked(&sources, names, format)? else { return Ok(ExitCode::FAILURE) };
             if matches!(format, Format::Json) {
-                println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(&sources, format, false));
+                println!("{}", Diagnostics::default().render(&sources, format, false));
             } else {
                 for model in &checked {
                     println!("{}: ok", model.name);
@@ -143,20 +143,29 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
     match models(&sources) {
         Ok(models) => Ok(Some(models)),
         Err(diags) => {
-            let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-            let text = diags.render(&sources, format, color);
-            if matches!(format, Format::Json) {
-                println!("{text}")
-            } else {
-                eprint!("{text}")
-            }
+            complain(&diags, &sources, format);
             Ok(None)
         }
     }
 }
 
+/// Prints diagnostics: for people and scripts to stderr, JSON to stdout.
+fn complain(diags: &Diagnostics, sources: &SourceMap, format: Format) {
+    let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    let text = diags.render(sources, format, color);
+    if matches!(format, Format::Json) {
+        println!("{text}")
+    } else {
+        eprint!("{text}")
+    }
+}
+
 fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {
     let Some(checked) = checked(sources, &[], Format::Human)? else { return Ok(ExitCode::FAILURE) };
+    if let Err(diags) = emittable(sources, &checked) {
+        complain(&diags, sources, Format::Human);
+        return Ok(ExitCode::FAILURE);
+    }
     let into = root.join("generated");
     let files = files(&checked);
     let differences = driver::compare(&files, &into).map_err(|e| e.to_string())?;

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::text::thousands;
 use crate::cost::{self, Cost, Step};
+use crate::diagnostic::thousands;
 use crate::model::{KvDtype, Model, ParamSet};
 use crate::program::{Op, OpKind, Phase, Program, RowsOf};
 
