@@ -89,6 +89,9 @@ pub fn wording(cases: &[Case]) -> Result<(), String> {
                 wrong.push(format!("has a backtick without its pair: {text}"));
             }
         }
+        if diagnostic.helps.is_empty() {
+            wrong.push(format!("names no way out: {message}"));
+        }
         if !diagnostic.labels.iter().any(|label| label.primary) {
             wrong.push(format!("points nowhere: {message}"));
         }
