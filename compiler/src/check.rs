@@ -1,5 +1,6 @@
 //! `check`: specs become models, or diagnostics. The only stage that refuses anything.
 
+mod arrays;
 mod config;
 mod conventions;
 mod coverage;
@@ -26,6 +27,7 @@ use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec<Model> {
     let before = diags.len();
     templates::check(specs, diags);
+    specs.templates.values().for_each(|template| arrays::check(template, sources, diags));
     let sound_templates = !specs.broken_templates && diags.len() == before;
     let mut models = Vec::new();
     for (spec, kernel) in specs.models.values() {

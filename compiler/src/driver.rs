@@ -11,10 +11,11 @@ use tenon_formats::{CanonicalConfig, Gguf, TensorEntry, index, json, safetensors
 use crate::emit::File;
 use crate::new::description::Format;
 use crate::new::{Checkpoint, Tensor};
+use crate::parse::is_cuda;
 use crate::source::SourceMap;
 
 /// The files that the compiler reads, by folder: `MODEL.toml`, `KERNEL.toml` and chat templates of each model, and
-/// `TEMPLATE.toml` of each kernel. Paths in the map are relative to `root`.
+/// `TEMPLATE.toml` of each kernel with its CUDA code. Paths in the map are relative to `root`.
 ///
 /// # Errors
 /// A folder or file that cannot be read; the error names it.
@@ -29,9 +30,15 @@ pub fn read(root: &Path, specs: &str, templates: &str) -> io::Result<SourceMap> 
         }
     }
     for folder in folders(&root.join(templates))? {
-        let file = folder.join("TEMPLATE.toml");
-        if file.is_file() {
-            add(&mut sources, root, &file)?;
+        // A folder without it is no template: include/ holds what kernels share.
+        if !folder.join("TEMPLATE.toml").is_file() {
+            continue;
+        }
+        for file in files(&folder)? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name == "TEMPLATE.toml" || is_cuda(&name) {
+                add(&mut sources, root, &file)?;
+            }
         }
     }
     Ok(sources)
@@ -47,8 +54,9 @@ pub fn model_names(sources: &SourceMap) -> Vec<String> {
 pub fn only(sources: &SourceMap, names: &[String]) -> SourceMap {
     let mut kept = SourceMap::default();
     for (_, file) in sources.files() {
-        let folder = file.path.rsplit('/').nth(1).unwrap_or_default();
-        if file.path.ends_with("/TEMPLATE.toml") || names.iter().any(|n| n == folder) {
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        let folder = folder.rsplit('/').next().unwrap_or_default();
+        if name == "TEMPLATE.toml" || is_cuda(name) || names.iter().any(|n| n == folder) {
             kept.add(file.path.clone(), file.text.clone());
         }
     }

@@ -51,8 +51,9 @@ pub fn model(programs: &[Program<'_>]) -> Vec<File> {
                 files.push(file("cpu.rs", cpu::cpu(program)));
                 files.push(file("cpu_memory.rs", cpu::memory(program)));
             }
-            // Code for another target in its place would be the fallback that this project does not have.
-            Target::Sm90a => unreachable!("`emittable` refuses models for sm_90a"),
+            // There is no emitter yet, and `emittable` refuses the build. Code for another target in its place would be the fallback
+            // that this project does not have.
+            Target::Sm90a => {}
         }
     }
     files

@@ -153,11 +153,7 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
 fn complain(diags: &Diagnostics, sources: &SourceMap, format: Format) {
     let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     let text = diags.render(sources, format, color);
-    if matches!(format, Format::Json) {
-        println!("{text}")
-    } else {
-        eprint!("{text}")
-    }
+    if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
 }
 
 fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {

@@ -270,6 +270,8 @@ pub struct TemplateSpec {
     pub launch: Option<LaunchSpec>,
     /// `[[arg]]`, in the order of the kernel's signature.
     pub args: Vec<ArgSpec>,
+    /// The CUDA code that stands beside the TEMPLATE.toml.
+    pub code: Vec<FileId>,
     /// `[numerics]`
     pub numerics: NumericsSpec,
     /// `[cost]`: expressions over params and the step's dims (`tokens`, `context`).

@@ -52,7 +52,8 @@ struct Device {
     shared_bytes: u64,
 }
 
-const SM_90A: Device = Device { grid: [2_147_483_647, 65_535, 65_535], block_z: 64, threads: 1024, warp: 32, shared_bytes: 232_448 };
+const SM_90A: Device =
+    Device { grid: [2_147_483_647, 65_535, 65_535], block_z: 64, threads: 1024, warp: 32, shared_bytes: 232_448 };
 
 /// What does not hold of an instance. Each has the numbers that its message needs.
 #[derive(Clone, Debug)]

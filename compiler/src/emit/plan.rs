@@ -99,12 +99,7 @@ fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
 
 /// Whether an op computes spans of several tokens only.
 const fn is_prefill(op: &Op) -> bool {
-    matches!(
-        op.kind,
-        OpKind::Mla { phase: Phase::Prefill, .. }
-            | OpKind::Mamba2 { phase: Phase::Prefill, .. }
-            | OpKind::Delta { phase: Phase::Prefill, .. }
-    )
+    matches!(op.kind.phase(), Some(Phase::Prefill))
 }
 
 /// The cost of an op in a decode step, with the first accepted format and the default dtype.

@@ -31,6 +31,7 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
             params: params?,
             launch,
             args: args.into_iter().collect::<Option<_>>()?,
+            code: Vec::new(),
             numerics: numerics?,
             cost: cost?,
         })

@@ -31,11 +31,14 @@ pub(super) fn stated_otherwise(need: &Need<'_>, key: &Spanned<String>, value: &S
     let (place, needed) = need.stated(param, Asked::Number(*width));
     let op = need.requirement.op;
     Some(
-        Diagnostic::new(Id::HeadDimMismatch, format!("KERNEL.toml says {param} {stated} for `{op}`, and the model has {width}"))
-            .label(&value.span, format!("a kernel for {stated} would read the neighbouring head"))
-            .context(&place, format!("the model's {param}, {needed}"))
-            .help("delete the line: each instance takes the width of its own layers from MODEL.toml")
-            .patch(&line(key, value), ""),
+        Diagnostic::new(
+            Id::HeadDimMismatch,
+            format!("`{op}` is given {param} {stated} in KERNEL.toml, and the model has {width}"),
+        )
+        .label(&value.span, format!("a kernel for {stated} would read the neighbouring head"))
+        .context(&place, format!("the model's {param}, {needed}"))
+        .help("delete the line: each instance takes the width of its own layers from MODEL.toml")
+        .patch(&line(key, value), ""),
     )
 }
 
@@ -63,7 +66,7 @@ pub(super) fn named_misfit(
         [] => {
             let legal = fit::legal(asked, &[vec![fit::rule(misfit.template, param)]]);
             let legal = legal.map_or_else(String::new, |legal| format!("{legal} for it; "));
-            diagnostic.help(format!("{legal}no template for `{op}` runs {asked}: extend one, with its tests"))
+            diagnostic.help(format!("{legal}no template runs `{op}` with {param} {asked}: extend one, with its tests"))
         }
         [one] => diagnostic.help(format!("name `{one}`, the only one that fits")).patch(&name.span, format!("\"{one}\"")),
         several => diagnostic.help(format!("these fit: {}", quoted(several))),

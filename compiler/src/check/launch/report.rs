@@ -96,7 +96,11 @@ fn headline(fault: &Fault<'_>, template: &TemplateSpec) -> (Id, String) {
             let bits = width(arg).bits();
             (
                 Id::IndexWidth,
-                format!("`{}` of `{kernel}` has {} elements, and its index has {bits} bits", arg.name.value, thousands(*elements)),
+                format!(
+                    "`{}` of `{kernel}` has {} elements, and its index has {bits} bits",
+                    arg.name.value,
+                    thousands(*elements)
+                ),
             )
         }
     }
@@ -230,15 +234,17 @@ fn ways(
     if let Fault::Index { arg, .. } = fault
         && width(arg).bits() == 32
     {
-        diagnostic = diagnostic.help("index with 64 bits: `index = 64` in the TEMPLATE.toml, and the type of the index in the kernel");
+        diagnostic =
+            diagnostic.help("index with 64 bits: `index = 64` in the TEMPLATE.toml, and the type of the index in the kernel");
     }
     if let Fault::NoBlock { expr, .. } = fault {
-        diagnostic = diagnostic.help(format!("write `max(1, {})`, or launch less sparsely", expr.value));
+        diagnostic = diagnostic.help(format!("write `max(1, {})`: a step may have one token", expr.value));
     }
     if let Fault::Grid { axis: 1 | 2, worst, .. } = fault
         && worst.value <= SM_90A.grid[0]
     {
-        diagnostic = diagnostic.help(format!("x can have {}: the template may launch this size there", thousands(SM_90A.grid[0])));
+        diagnostic =
+            diagnostic.help(format!("x can have {}: the template may launch this size there", thousands(SM_90A.grid[0])));
     }
     // What is stated can be patched, and a patch belongs to the last help.
     let mut limits = advice::limits(fault, names, all, plan);

@@ -187,7 +187,9 @@ fn inexact(expr: &Spanned<Expr>, quotient: &Expr) -> Diagnostic {
     match &quotient.kind {
         ExprKind::Binary(BinaryOp::Div, a, b) => {
             let rounded = format!("ceil_div({a}, {b})");
-            diagnostic.help(format!("`{rounded}` rounds up, and the kernel leaves out what is beyond the end")).patch(&place, rounded)
+            diagnostic
+                .help(format!("`{rounded}` rounds up, and the kernel leaves out what is beyond the end"))
+                .patch(&place, rounded)
         }
         _ => diagnostic,
     }
