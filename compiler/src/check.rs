@@ -362,6 +362,14 @@ impl Target {
         }
     }
 
+    /// Whether its kernels are launched, and not called.
+    pub const fn launches(self) -> bool {
+        match self {
+            Self::Cpu => false,
+            Self::Sm90a => true,
+        }
+    }
+
     /// Whether this version emits code for it.
     pub const fn is_emitted(self) -> bool {
         match self {

@@ -11,7 +11,7 @@ mod weights;
 use crate::model::Target;
 use crate::program::Program;
 
-pub use plan::{Deployment, deployment, plan as plan_text};
+pub use plan::{Deployment, deployment, kernels as kernels_text, plan as plan_text};
 
 /// One output file.
 #[derive(Clone, Debug, PartialEq, Eq)]

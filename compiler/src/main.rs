@@ -43,6 +43,9 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// The kernel of each op instead: which one, why, why no other, and how it is launched at the largest step.
+        #[arg(long, conflicts_with = "json")]
+        kernels: bool,
     },
     /// Write model-specs/NAME/MODEL.toml from a checkpoint: a folder with config.json or params.json, or a GGUF file.
     New {
@@ -110,11 +113,15 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
-        Command::Plan { name, json } => {
+        Command::Plan { name, json, kernels } => {
             let names = std::slice::from_ref(name);
             let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
             for model in &checked {
-                plan(model, *json)?;
+                if *kernels {
+                    show(&emit::kernels_text(&programs(model)))?;
+                } else {
+                    plan(model, *json)?;
+                }
             }
             Ok(ExitCode::SUCCESS)
         }

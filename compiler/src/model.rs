@@ -235,6 +235,8 @@ pub struct Kernel {
     pub tuned: Vec<(String, u64)>,
     /// Why this template: the only one that fits, or the one that KERNEL.toml names, or the higher priority.
     pub reason: &'static str,
+    /// The other templates of this op and target, and why not them.
+    pub others: Vec<(String, String)>,
     /// Cost expressions, for the plan.
     pub bytes: crate::expr::Expr,
     /// Floating-point operations.

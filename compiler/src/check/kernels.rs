@@ -82,7 +82,10 @@ fn choose<'a>(
     if candidates.is_empty() {
         return Err(Reason::NoTemplate);
     }
-    let tune = |template: &TemplateSpec, reason, diags: &mut Diagnostics| Ok(tune(need, entry, template, reason, diags));
+    let tune = |template: &TemplateSpec, reason, diags: &mut Diagnostics| {
+        let kernel = tune(need, entry, template, reason, diags);
+        Ok(kernel.map(|kernel| Kernel { others: others(need, template, &candidates), ..kernel }))
+    };
     if let Some(name) = entry.and_then(|e| e.template.as_ref()) {
         let Some(named) = candidates.iter().find(|t| t.name == name.value) else {
             diags.push(no_such_template(need, name, &candidates, templates));
@@ -97,7 +100,7 @@ fn choose<'a>(
         };
     }
     let (mut fitting, mut misfits) = (Vec::new(), Vec::new());
-    for template in candidates {
+    for &template in &candidates {
         match fit::misfit(template, &need.requirement) {
             None => fitting.push(template),
             Some(misfit) => misfits.push(misfit),
@@ -114,6 +117,17 @@ fn choose<'a>(
         [one] => tune(one, "the highest priority of those that fit", diags),
         _ => Err(Reason::SeveralFit(fitting)),
     }
+}
+
+/// The candidates that were not selected, and why.
+fn others(need: &Need<'_>, selected: &TemplateSpec, candidates: &[&TemplateSpec]) -> Vec<(String, String)> {
+    let rest = candidates.iter().filter(|template| template.name != selected.name);
+    let why = |template: &TemplateSpec| match (fit::misfit(template, &need.requirement), &template.priority) {
+        (Some(misfit), _) => misfit.to_string(),
+        (None, Some(priority)) => format!("it fits, with priority {}", priority.value),
+        (None, None) => "it fits, without a priority".to_owned(),
+    };
+    rest.map(|template| (template.name.clone(), why(template))).collect()
 }
 
 fn no_such_template(
@@ -173,6 +187,7 @@ fn tune(
         rust: template.rust.as_ref().map(|r| r.value.clone()).unwrap_or_default(),
         tuned,
         reason,
+        others: Vec::new(),
         bytes: template.cost.bytes.value.clone(),
         flops: template.cost.flops.value.clone(),
         launch: None,

@@ -5,7 +5,8 @@ use crate::expr::Dim;
 /// The largest step that a plan is for.
 ///
 /// KERNEL.toml may state each number below `[<target>.limits]`; [`Maxima::default_for`] is the only place that says what they are where
-/// it does not. They change no output. The runtime refuses to load with more, and `plan.txt` prints them.
+/// it does not. They change no output. A proof holds for steps up to them only: code for a target that launches kernels has to carry
+/// them, and its runtime to refuse more. `tenon plan --kernels` prints them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Maxima {
     /// Tokens of a step, over all sequences; also the rows of logits.

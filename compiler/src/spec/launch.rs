@@ -22,7 +22,7 @@ pub struct LaunchSpec {
 #[derive(Clone, Debug)]
 pub struct ArgSpec {
     pub name: Spanned<String>,
-    /// As the kernel's signature writes it. What ends in `*` or starts with `&` is memory, and has a shape.
+    /// As the kernel's signature writes it. What ends in `*` is memory, and has a shape.
     pub ty: Spanned<String>,
     /// Elements in each dimension, the last one contiguous. Of memory only.
     pub shape: Option<Spanned<Vec<Spanned<Expr>>>>,
@@ -33,7 +33,7 @@ pub struct ArgSpec {
 impl ArgSpec {
     /// Whether it stands for memory, which is indexed.
     pub fn is_memory(&self) -> bool {
-        self.ty.value.ends_with('*') || self.ty.value.starts_with('&')
+        self.ty.value.ends_with('*')
     }
 }
 
@@ -42,7 +42,7 @@ impl ArgSpec {
 pub enum IndexWidth {
     /// `int`
     Bits32,
-    /// `long long`, or `usize` of a 64-bit host.
+    /// `long long`
     Bits64,
 }
 

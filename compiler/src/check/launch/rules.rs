@@ -23,10 +23,24 @@ pub fn check(template: &TemplateSpec, diags: &mut Diagnostics) {
             invalid("a kernel for the CPU has a `[launch]`")
                 .label(&launch.header, "nothing would read this table")
                 .context(&target.span, "a function of the CPU is called, not launched")
-                .help("delete the table; `[[arg]]` may stay"),
+                .help("delete the table"),
         ),
         (Target::Sm90a, Some(launch)) => self::launch(launch, template, diags),
         (Target::Cpu, None) => {}
+    }
+    match (target.value, template.args.first()) {
+        (Target::Cpu, Some(arg)) => diags.push(
+            invalid("a kernel for the CPU lists its arguments")
+                .label(&arg.name.span, "nothing would read this")
+                .context(&target.span, "a function of the CPU has types, which rustc checks")
+                .help("delete every `[[arg]]`"),
+        ),
+        (Target::Sm90a, None) => diags.push(
+            invalid("a kernel for sm_90a lists no arguments")
+                .label(&target.span, "runs on a GPU, where nothing checks an index that is too narrow")
+                .help("add an `[[arg]]` with `name`, `type` and, for memory, `shape` for each, in the order of the signature"),
+        ),
+        (Target::Cpu, None) | (Target::Sm90a, Some(_)) => {}
     }
     for (name, _) in template.params.iter().filter(|(name, _)| Maxima::DIMS.contains(&name.value.as_str())) {
         diags.push(
@@ -83,7 +97,7 @@ fn arg(arg: &ArgSpec, template: &TemplateSpec, diags: &mut Diagnostics) {
         Some(shape) if !arg.is_memory() => diags.push(
             invalid(format!("the argument `{name}` has a shape, and is no memory"))
                 .label(&shape.span, "elements of what?")
-                .context(&arg.ty.span, "neither a pointer nor a reference")
+                .context(&arg.ty.span, "no pointer")
                 .help("delete `shape`, or end the type with `*`"),
         ),
         Some(shape) if shape.is_empty() => {
@@ -96,7 +110,7 @@ fn arg(arg: &ArgSpec, template: &TemplateSpec, diags: &mut Diagnostics) {
         diags.push(
             invalid(format!("the argument `{name}` has an index, and is no memory"))
                 .label(&index.key, "nothing would be indexed")
-                .context(&arg.ty.span, "neither a pointer nor a reference")
+                .context(&arg.ty.span, "no pointer")
                 .help("delete the line"),
         );
     }
@@ -135,7 +149,7 @@ fn expression(expr: &Spanned<Expr>, template: &TemplateSpec, diags: &mut Diagnos
 }
 
 /// The first part that makes an expression smaller when a dimension of the step grows, and why.
-fn shrinks<'e>(expr: &'e Expr) -> Option<(&'e Expr, &'static str)> {
+pub(super) fn shrinks<'e>(expr: &'e Expr) -> Option<(&'e Expr, &'static str)> {
     let shrinking = |part: &'e Expr, why| has_step_dim(part).then_some((part, why));
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Name(_) => None,
@@ -160,7 +174,7 @@ fn shrinks<'e>(expr: &'e Expr) -> Option<(&'e Expr, &'static str)> {
 }
 
 /// The first quotient of a dimension of the step, which is whole at some steps and not at others.
-fn divides(expr: &Expr) -> Option<&Expr> {
+pub(super) fn divides(expr: &Expr) -> Option<&Expr> {
     let mut found = None;
     expr.visit(&mut |part| {
         if let ExprKind::Binary(BinaryOp::Div, dividend, divisor) = &part.kind
