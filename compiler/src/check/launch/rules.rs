@@ -97,7 +97,7 @@ fn arg(arg: &ArgSpec, template: &TemplateSpec, diags: &mut Diagnostics) {
         Some(shape) if !arg.is_memory() => diags.push(
             invalid(format!("the argument `{name}` has a shape, and is no memory"))
                 .label(&shape.span, "elements of what?")
-                .context(&arg.ty.span, "no pointer")
+                .context(&arg.ty.span, "not a pointer")
                 .help("delete `shape`, or end the type with `*`"),
         ),
         Some(shape) if shape.is_empty() => {
@@ -110,7 +110,7 @@ fn arg(arg: &ArgSpec, template: &TemplateSpec, diags: &mut Diagnostics) {
         diags.push(
             invalid(format!("the argument `{name}` has an index, and is no memory"))
                 .label(&index.key, "nothing would be indexed")
-                .context(&arg.ty.span, "no pointer")
+                .context(&arg.ty.span, "not a pointer")
                 .help("delete the line"),
         );
     }
