@@ -192,7 +192,7 @@ fn constant<'t>(tokens: &[At<'t>], at: usize) -> Option<Constant<'t>> {
     let before = at.checked_sub(1)?;
     let is_define = self::name(tokens, before) == Some("define") && before > 0 && is(tokens, before - 1, b'#');
     let is_given = is(tokens, at + 1, b'=') && !is(tokens, at + 2, b'=');
-    if !is_define && !(is_given && is_fixed(tokens, before)) {
+    if !(is_define || is_given && is_fixed(tokens, before)) {
         return None;
     }
     let first = if is_define { at + 1 } else { at + 2 };
