@@ -1,0 +1,3 @@
+//! tmp
+mod lines;
+pub use lines::{LineCount, LineDiff};
