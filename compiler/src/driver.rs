@@ -1,6 +1,8 @@
 //! The driver: reads specs and templates from a workspace, and writes generated files or compares them. All IO is here.
 
+mod diff;
 mod generated;
+mod revision;
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -13,7 +15,9 @@ use crate::new::description::Format;
 use crate::new::{Checkpoint, Tensor};
 use crate::source::SourceMap;
 
+pub use diff::{DiffError, difference};
 pub use generated::{Difference, DifferenceKind, compare, generated, write};
+pub use revision::{Revision, revision};
 
 /// The files that the compiler reads, by folder: `MODEL.toml`, `KERNEL.toml` and chat templates of each model, and
 /// `TEMPLATE.toml` of each kernel. Paths in the map are relative to `root`.
@@ -25,7 +29,7 @@ pub fn read(root: &Path, specs: &str, templates: &str) -> io::Result<SourceMap> 
     for folder in folders(&root.join(specs))? {
         for file in files(&folder)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name == "MODEL.toml" || name == "KERNEL.toml" || name.ends_with(".jinja") {
+            if is_of_a_model(&name) {
                 add(&mut sources, root, &file)?;
             }
         }
@@ -37,6 +41,18 @@ pub fn read(root: &Path, specs: &str, templates: &str) -> io::Result<SourceMap> 
         }
     }
     Ok(sources)
+}
+
+fn is_of_a_model(name: &str) -> bool {
+    name == "MODEL.toml" || name == "KERNEL.toml" || name.ends_with(".jinja")
+}
+
+/// Whether [`read`] would read a path, relative to the root and with forward slashes.
+fn is_spec(path: &str, specs: &str, templates: &str) -> bool {
+    let Some((folders, name)) = path.rsplit_once('/') else { return false };
+    let is_below =
+        |folder: &str| folders.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).is_some_and(|one| !one.contains('/'));
+    (is_below(specs) && is_of_a_model(name)) || (is_below(templates) && name == "TEMPLATE.toml")
 }
 
 /// Folders that hold a MODEL.toml.
