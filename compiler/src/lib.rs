@@ -16,6 +16,8 @@ pub mod diff;
 pub mod driver;
 pub mod emit;
 pub mod expr;
+#[cfg(test)]
+mod fuzz;
 pub mod lower;
 pub mod model;
 pub mod new;
