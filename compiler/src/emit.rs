@@ -11,6 +11,7 @@ mod weights;
 use crate::model::Target;
 use crate::program::Program;
 
+pub(crate) use plan::instance;
 pub use plan::{Deployment, deployment, kernels as kernels_text, plan as plan_text};
 
 /// One output file.

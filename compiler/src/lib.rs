@@ -12,9 +12,12 @@ pub mod architecture;
 pub mod check;
 pub mod cost;
 pub mod diagnostic;
+pub mod diff;
 pub mod driver;
 pub mod emit;
 pub mod expr;
+#[cfg(test)]
+mod fuzz;
 pub mod lower;
 pub mod model;
 pub mod new;

@@ -102,6 +102,6 @@ const TARGETS: Vocabulary<Target> = Vocabulary {
 #[cfg(test)]
 pub(crate) mod fixtures;
 #[cfg(test)]
-mod fuzz;
+pub(crate) mod fuzz;
 #[cfg(test)]
 mod tests;

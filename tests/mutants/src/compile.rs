@@ -23,6 +23,7 @@ impl Suite {
         match self {
             Self::Goldens => ("tenon-tests", "golden"),
             Self::Diagnostics => ("tenon-diagnostics", "ui"),
+            Self::Types => ("wirings", ""),
         }
     }
 }

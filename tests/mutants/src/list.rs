@@ -31,6 +31,8 @@ pub enum Suite {
     Goldens,
     /// The diagnostics: its cases are folders below `tests/ui/`, each of which needs the guard.
     Diagnostics,
+    /// rustc: its cases are wirings of `tests/compile_fail/cases/`, each of which compiles without the guard.
+    Types,
 }
 
 /// One change of one file.
