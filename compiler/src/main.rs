@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
+use tenon_compiler::diagnostic::{Diagnostics, Format, Id, did_you_mean, quoted};
 use tenon_compiler::driver::DiffError;
 use tenon_compiler::model::Model;
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::{driver, emit, files, models, programs};
+use tenon_compiler::{driver, emit, emittable, files, models, programs};
 
 /// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
 #[derive(Parser)]
@@ -64,6 +64,9 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// The kernel of each op instead: which one, why, why no other, and how it is launched at the largest step.
+        #[arg(long, conflicts_with = "json")]
+        kernels: bool,
     },
     /// Write model-specs/NAME/MODEL.toml from a checkpoint: a folder with config.json or params.json, or a GGUF file.
     New {
@@ -133,7 +136,7 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             };
             let Some(checked) = checked(&sources, names, format)? else { return Ok(ExitCode::FAILURE) };
             if matches!(format, Format::Json) {
-                println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(&sources, format, false));
+                println!("{}", Diagnostics::default().render(&sources, format, false));
             } else {
                 for model in &checked {
                     println!("{}: ok", model.name);
@@ -142,11 +145,15 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
-        Command::Plan { name, json } => {
+        Command::Plan { name, json, kernels } => {
             let names = std::slice::from_ref(name);
             let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
             for model in &checked {
-                plan(model, *json)?;
+                if *kernels {
+                    show(&emit::kernels_text(&programs(model)))?;
+                } else {
+                    plan(model, *json)?;
+                }
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -175,15 +182,16 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
     match models(&sources) {
         Ok(models) => Ok(Some(models)),
         Err(diags) => {
-            let text = diags.render(&sources, format, color());
-            if matches!(format, Format::Json) {
-                println!("{text}")
-            } else {
-                eprint!("{text}")
-            }
+            complain(&diags, &sources, format);
             Ok(None)
         }
     }
+}
+
+/// Prints diagnostics: for people and scripts to stderr, JSON to stdout.
+fn complain(diags: &Diagnostics, sources: &SourceMap, format: Format) {
+    let text = diags.render(sources, format, color());
+    if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
 }
 
 /// Whether stderr takes escapes.
@@ -217,6 +225,10 @@ fn diff(
 
 fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {
     let Some(checked) = checked(sources, &[], Format::Human)? else { return Ok(ExitCode::FAILURE) };
+    if let Err(diags) = emittable(sources, &checked) {
+        complain(&diags, sources, Format::Human);
+        return Ok(ExitCode::FAILURE);
+    }
     let into = root.join("generated");
     let files = files(&checked);
     let differences = driver::compare(&files, &into).map_err(|e| e.to_string())?;

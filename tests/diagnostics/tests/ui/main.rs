@@ -38,7 +38,7 @@ fn main() -> ExitCode {
                 trials.push(trial(&case.name, || stage::run(case)));
                 continue;
             }
-            Stage::Check => trials.push(trial(&case.name, || stage::run(case))),
+            Stage::Check | Stage::Build => trials.push(trial(&case.name, || stage::run(case))),
         }
         if advice::has_patches(case) {
             trials.push(trial(&format!("{}/patches", case.name), || advice::patches(case)));
