@@ -4,7 +4,7 @@
 //! of the workspace, each behind a switch, so that it is built once; then each runs in a process of its own, on the goldens that it
 //! names. Mutants of the lowering change what is emitted: the copy's build script compiles each one's goldens with its switch on, as
 //! models beside the others. Mutants of the checks remove a guard, and the cases of `tests/ui/` must miss it; mutants of types remove a
-//! guard that rustc is, and a wiring of `tests/compile_fail/` compiles. Nothing is edited in place.
+//! guard that rustc is, and a wiring of `tests/compile_fail/` compiles. Guards of the runtime are missed by its unit tests. Nothing is edited in place.
 //!
 //! Names of mutants as arguments run those alone. `--places` builds nothing, and says whether every fault still has its place;
 //! `--types` says which of them compile.
@@ -102,7 +102,7 @@ fn all() -> Result<bool, String> {
     let alive: Vec<&(u32, &Mutant)> = numbered_here.iter().filter(|(n, m)| run(m) && !found.contains_key(n)).collect();
     let mut control: BTreeMap<String, Line> = BTreeMap::new();
     for (suite, test) in &tests {
-        control.extend(green(test, &results, alive.iter().filter(|(_, m)| m.suite == *suite)));
+        control.extend(green(test, suite.is_libtest(), &results, alive.iter().filter(|(_, m)| m.suite == *suite)));
     }
     let control_seconds = start.elapsed().as_secs_f64() - build_seconds;
 
@@ -113,7 +113,8 @@ fn all() -> Result<bool, String> {
             let compiled = !mutant.is_lowered() || lowered.get(&(*number, case.clone())).is_some_and(|s| s == "emitted");
             if compiled && report::control(&line, &control).is_none() {
                 let limit = GRACE + 10.0 * control[&line].seconds;
-                jobs.push(Job { test: tests[&mutant.suite].clone(), number: *number, lines: vec![line], limit });
+                let libtest = mutant.suite.is_libtest();
+                jobs.push(Job { test: tests[&mutant.suite].clone(), number: *number, lines: vec![line], limit, libtest });
             }
         }
     }
@@ -185,11 +186,17 @@ fn built(
 }
 
 /// The control: every line of trials of a suite once, without a mutant.
-fn green<'m>(test: &Path, results: &Path, alive: impl Iterator<Item = &'m &'m (u32, &'m Mutant)>) -> BTreeMap<String, Line> {
+fn green<'m>(
+    test: &Path,
+    libtest: bool,
+    results: &Path,
+    alive: impl Iterator<Item = &'m &'m (u32, &'m Mutant)>,
+) -> BTreeMap<String, Line> {
     let mut lines: Vec<String> = alive.flat_map(|(_, m)| m.lines()).collect();
     lines.sort();
     lines.dedup();
-    let job = |line: &String| Job { test: test.to_path_buf(), number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT };
+    let job =
+        |line: &String| Job { test: test.to_path_buf(), number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT, libtest };
     let jobs: Vec<Job> = lines.iter().map(job).collect();
     let mut green = BTreeMap::new();
     for (job, (ended, _)) in jobs.iter().zip(run::all(results, &jobs)) {
