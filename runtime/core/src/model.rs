@@ -8,6 +8,8 @@ use crate::dtype::KvDtypeName;
 use crate::rows::Rows;
 use crate::weights::{Checkpoint, LoadError};
 
+pub use tenon_formats::tools::{ReasoningParser, ToolParser};
+
 /// One loaded model on one target.
 ///
 /// The model owns its caches and pools; the engine owns page and slot ids only, and every decision about them.
@@ -83,6 +85,10 @@ pub struct ModelInfo {
     pub pull: &'static [PullSource],
     /// Where the chat template comes from.
     pub chat_template: ChatTemplate,
+    /// How the model calls tools; `None` for one that calls none.
+    pub tools: Option<ToolsInfo>,
+    /// How reasoning is marked in the output; `None` where it is not.
+    pub reasoning: Option<ReasoningParser>,
     /// Sampling parameters of a request that states none.
     pub sampling: SamplingDefaults,
 }
@@ -166,6 +172,19 @@ pub enum ChatTemplate {
     Spec(&'static str),
     /// The model has no chat format: prompts are completed as they are.
     None,
+}
+
+/// How a model calls tools, as the spec states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolsInfo {
+    /// The wire format of a call.
+    pub parser: ToolParser,
+    /// The parser's prompt is the only source of instructions: the template is given no tools.
+    pub skip_template_tools: bool,
+    /// A forced call is begun with the parser's opening tag.
+    pub steering: bool,
+    /// Reasoning is allowed while tools are declared.
+    pub thinking: bool,
 }
 
 /// Sampling parameters that a spec states.
