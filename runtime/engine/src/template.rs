@@ -8,8 +8,8 @@ use tenon_core::model;
 use tenon_core::weights::Checkpoint;
 
 pub use tenon_formats::chat::{
-    ChatTemplate, Clock, Conversation, Fault, TemplateFiles, TemplateSource, ToolFormat, ToolSettings, ToolSource, message,
-    prepare, prompt,
+    ChatTemplate, Clock, Conversation, Fault, Settings, TemplateFiles, TemplateSource, ToolFormat, ToolSettings, ToolSource,
+    message, prepare, prompt,
 };
 
 use crate::tokenizer::{Tokenizer, TokenizerError, optional_json};
@@ -49,14 +49,14 @@ fn explained(faults: &[Fault]) -> String {
     lines.join("\n")
 }
 
-/// The template that a spec asks for, tried with the spec's tools; `None` for a model without a chat format.
+/// The template that a spec asks for, tried with the spec's tools and reasoning; `None` for a model without a chat format.
 ///
 /// # Errors
 /// No template, or one that cannot be used; every fault of it.
 pub fn load(
     checkpoint: &Checkpoint,
     template: model::ChatTemplate,
-    tools: Option<model::ToolsInfo>,
+    settings: Settings,
     tokenizer: &Tokenizer,
 ) -> Result<Option<ChatTemplate>, TemplateError> {
     let source = match template {
@@ -64,23 +64,25 @@ pub fn load(
         model::ChatTemplate::Spec(text) => TemplateSource::new(text),
         model::ChatTemplate::None => return Ok(None),
     };
-    let tools = tools.map(|tools| ToolSettings {
+    prepare(&source, tokenizer.named_tokens(), Clock::System, settings).map(Some).map_err(TemplateError::Unfit)
+}
+
+/// What the spec of a model says about tools and reasoning.
+pub fn settings(info: &model::ModelInfo) -> Settings {
+    let tools = info.tools.map(|tools| ToolSettings {
         parser: tools.parser,
         skip_template_tools: tools.skip_template_tools,
         steering: tools.steering,
+        thinking: tools.thinking,
     });
-    prepare(&source, tokenizer.named_tokens(), Clock::System, tools).map(Some).map_err(TemplateError::Unfit)
+    Settings { tools, reasoning: info.reasoning }
 }
 
 /// The token ids of a conversation: [`prompt()`], tokenized.
 ///
 /// # Errors
 /// What the template refuses or fails at.
-pub fn encode(
-    template: &ChatTemplate,
-    tokenizer: &Tokenizer,
-    conversation: &Conversation,
-) -> Result<Vec<u32>, TemplateError> {
+pub fn encode(template: &ChatTemplate, tokenizer: &Tokenizer, conversation: &Conversation) -> Result<Vec<u32>, TemplateError> {
     Ok(tokenizer.encode_rendered(&prompt(template, conversation)?)?)
 }
 
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn faults_name_their_ids_and_where_to_read_on() {
-        let faults = prepare(&TemplateSource::new("constant"), &[], Clock::System, None).unwrap_err();
+        let faults = prepare(&TemplateSource::new("constant"), &[], Clock::System, Settings::default()).unwrap_err();
         assert_eq!(
             TemplateError::Unfit(faults).to_string(),
             "[template-unsupported] the chat template renders a message of the user without the user's message; \

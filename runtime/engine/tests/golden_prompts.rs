@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tenon_core::model;
 use tenon_core::weights::Checkpoint;
-use tenon_engine::template::{self, message};
+use tenon_engine::template::{self, Settings, message};
 use tenon_engine::{Conversation, SpecialTokens, Tokenizer};
 
 /// `TENON_GOLDENS` names the folder of goldens, and `TENON_SMOLLM2` the GGUF that one of them belongs to.
@@ -23,7 +23,7 @@ fn smollm2_renders_and_encodes_as_the_reference_does() {
     };
     let checkpoint = Checkpoint::open(&weights).unwrap();
     let tokenizer = Tokenizer::load(&checkpoint).unwrap();
-    let chat = template::load(&checkpoint, model::ChatTemplate::Checkpoint, None, &tokenizer).unwrap().unwrap();
+    let chat = template::load(&checkpoint, model::ChatTemplate::Checkpoint, Settings::default(), &tokenizer).unwrap().unwrap();
     assert_eq!((tokenizer.vocab_size(), tokenizer.end_ids()), (49152, &[2][..]));
 
     let file = std::fs::read(folder.join("golden.safetensors")).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tenon_formats::chat::{
-    ChatTemplate, Clock, Conversation, TemplateSource, ToolFormat, ToolSettings, ToolSource, prepare, prompt,
+    ChatTemplate, Clock, Conversation, Settings, TemplateSource, ToolFormat, ToolSettings, ToolSource, detect, prepare, prompt,
 };
 use tenon_formats::tools::ToolParser;
 
@@ -57,7 +57,7 @@ fn real_templates_render_as_transformers_renders_them() {
     for (name, source) in folder.templates() {
         let goldens = json(&folder.path.join(format!("{name}.golden.json")));
         // Given its tools as they are.
-        let as_it_is = ToolFormat { parser: ToolParser::Hermes, source: ToolSource::Template, steering: false };
+        let as_it_is = ToolFormat { parser: ToolParser::Hermes, source: ToolSource::Template, steering: false, thinking: true };
         let chat = ChatTemplate::compile(&source, &folder.tokens, CLOCK).map(|chat| chat.with_tools(as_it_is));
         for (case, golden) in goldens.as_object().unwrap() {
             let of_case = |chat| render_case(chat, &folder.cases["cases"][case]);
@@ -145,6 +145,9 @@ const FITS: [(&str, &[ToolParser], ToolSource); 18] = [
     ("openai-gpt-oss-120b", &[ToolParser::GptOss], ToolSource::Template),
 ];
 
+/// They open reasoning whatever they are asked, so that a call cannot be begun in the prompt.
+const ALWAYS_REASON: [&str; 2] = ["StepFun3.5-Flash", "llama-cpp-deepseek-r1"];
+
 #[test]
 fn each_real_template_fits_the_parser_of_its_format_and_no_other() {
     let Some(folder) = Folder::open() else { return };
@@ -155,14 +158,16 @@ fn each_real_template_fits_the_parser_of_its_format_and_no_other() {
     let mut wrong = Vec::new();
     for (name, source) in &templates {
         // Every one of them renders plain conversations, whatever it does with tools.
-        if let Err(faults) = prepare(source, &folder.tokens, CLOCK, None) {
+        let reasoning = source.reasoning().first().copied();
+        if let Err(faults) = prepare(source, &folder.tokens, CLOCK, Settings { tools: None, reasoning }) {
             wrong.push(format!("{name}: {faults:?}"));
         }
         let expected = FITS.iter().find(|(of, ..)| of == name);
         for parser in ToolParser::ALL {
-            let steering = parser.opening().is_some();
-            let settings = ToolSettings { parser, skip_template_tools: false, steering };
-            let found = prepare(source, &folder.tokens, CLOCK, Some(settings));
+            let steering = parser.opening().is_some() && !ALWAYS_REASON.contains(&name.as_str());
+            let thinking = reasoning.is_some();
+            let tools = Some(ToolSettings { parser, skip_template_tools: false, steering, thinking });
+            let found = prepare(source, &folder.tokens, CLOCK, Settings { tools, reasoning });
             let fits = expected.filter(|(_, parsers, _)| parsers.contains(&parser)).map(|(_, _, source)| *source);
             let source = found.as_ref().ok().and_then(|chat| chat.tools()).map(|tools| tools.source);
             if source != fits {
@@ -173,14 +178,39 @@ fn each_real_template_fits_the_parser_of_its_format_and_no_other() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// `tenon new` writes these: of formats that templates teach, the parser; of others, none.
+#[test]
+fn the_parser_of_a_real_template_is_found() {
+    let Some(folder) = Folder::open() else { return };
+    for (name, source) in folder.templates() {
+        let found = detect(&source);
+        assert_eq!(found.faults, [], "{name}");
+        let expected = FITS.iter().find(|(of, ..)| *of == name).map(|(_, parsers, source)| (*source, *parsers));
+        let parser = found.settings.tools.map(|tools| tools.parser);
+        match expected {
+            Some((ToolSource::Template, parsers)) => assert_eq!(parser.as_slice(), parsers, "{name}"),
+            // What lists no tools says what it means by its calls alone.
+            Some((ToolSource::Parser, parsers)) => {
+                assert!(parser.is_none_or(|parser| parsers.contains(&parser)), "{name}: {parser:?}")
+            }
+            None => assert_eq!(parser, None, "{name}"),
+        }
+        let steers = found.settings.tools.is_some_and(|tools| tools.steering);
+        let can_steer = parser.is_some_and(|parser| parser.opening().is_some()) && !ALWAYS_REASON.contains(&name.as_str());
+        assert_eq!(steers, can_steer, "{name}");
+    }
+}
+
 /// Skipping is a way out for every template that lets a result follow a text: then nothing of the template's own format is left.
 #[test]
 fn the_parsers_prompt_replaces_what_real_templates_say() {
     let Some(folder) = Folder::open() else { return };
-    let settings = ToolSettings { parser: ToolParser::BareJson, skip_template_tools: true, steering: false };
+    let bare = ToolSettings { parser: ToolParser::BareJson, skip_template_tools: true, steering: false, thinking: false };
     let mut refused = Vec::new();
     for (name, source) in folder.templates() {
-        let Ok(chat) = prepare(&source, &folder.tokens, CLOCK, Some(settings)) else {
+        let reasoning = source.reasoning().first().copied();
+        let tools = Some(ToolSettings { thinking: reasoning.is_some(), ..bare });
+        let Ok(chat) = prepare(&source, &folder.tokens, CLOCK, Settings { tools, reasoning }) else {
             refused.push(name);
             continue;
         };
@@ -190,7 +220,9 @@ fn the_parsers_prompt_replaces_what_real_templates_say() {
         let text = prompt(&chat, &conversation).unwrap_or_else(|e| panic!("{name}: {e}"));
         let call = r#"{"name": "add", "arguments": {"a": 2, "b": 3.5, "tags": ["x", "é"]}}"#;
         assert!(text.contains(&ToolParser::BareJson.prompt(tools)) && text.contains(call), "{name}: {text}");
-        for sign in ["<function=add>", "[TOOL_CALLS]", "<tool_call>\n{\"name\": \"add\"", "[AVAILABLE_TOOLS]", "<arg_key>a</arg_key>"] {
+        for sign in
+            ["<function=add>", "[TOOL_CALLS]", "<tool_call>\n{\"name\": \"add\"", "[AVAILABLE_TOOLS]", "<arg_key>a</arg_key>"]
+        {
             assert!(!text.contains(sign), "{name} still has {sign}: {text}");
         }
     }

@@ -7,7 +7,8 @@ use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, Value as Jinja, context};
 use serde_json::Value;
 
-use super::{Clock, Conversation, ToolFormat, TemplateSource, json};
+use super::{Clock, Conversation, TemplateSource, ToolFormat, json};
+use crate::tools::ReasoningParser;
 
 /// A compiled chat template, with the way in which tools are declared in it.
 pub struct ChatTemplate {
@@ -18,6 +19,8 @@ pub struct ChatTemplate {
     empty_content: bool,
     /// `None` for a model that calls no tools.
     pub(super) tools: Option<ToolFormat>,
+    /// `None` for a model that does not reason.
+    pub(super) reasoning: Option<ReasoningParser>,
 }
 
 /// What a template failed at, and where.
@@ -88,6 +91,7 @@ impl ChatTemplate {
             special_tokens: special_tokens.to_vec(),
             empty_content: false,
             tools: None,
+            reasoning: None,
         };
         template.empty_content = template.wants_empty_content();
         Ok(template)
@@ -144,7 +148,8 @@ impl ChatTemplate {
 impl fmt::Debug for ChatTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("ChatTemplate");
-        shown.field("has_tool_template", &self.has_tool_template).field("tools", &self.tools).finish_non_exhaustive()
+        shown.field("has_tool_template", &self.has_tool_template).field("tools", &self.tools);
+        shown.field("reasoning", &self.reasoning).finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Place;
-use crate::tools::{Teaching, ToolParser};
+use crate::tools::{ReasoningParser, Teaching, ToolParser};
 
 /// One fault. The compiler makes a diagnostic of it, with places; its text is what the server prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,30 @@ pub enum Fault {
         /// The beginning of a call as the template writes it.
         shown: String,
     },
+    /// Steering for a parser whose calls begin like any other answer.
+    NoOpening {
+        /// The parser.
+        parser: ToolParser,
+    },
+    /// A forced call would be begun within the reasoning that the template opens.
+    SteeringInReasoning {
+        /// Whose marks the template writes.
+        reasoning: ReasoningParser,
+    },
+    /// The marks of reasoning in the template are not those that the spec's parser separates.
+    OtherReasoning {
+        /// The parser of the spec.
+        parser: Option<ReasoningParser>,
+        /// The parsers of the marks in the template.
+        written: Vec<ReasoningParser>,
+    },
+    /// Reasoning is allowed while tools are declared, and no parser separates it.
+    UnreadReasoning,
+    /// Reasoning is not allowed while tools are declared, and the template has nothing that turns it off.
+    NoSwitch {
+        /// The parser of the spec.
+        reasoning: ReasoningParser,
+    },
 }
 
 impl Fault {
@@ -57,9 +81,15 @@ impl Fault {
     pub const fn id(&self) -> &'static str {
         match self {
             Self::Compile(_) | Self::Probe { .. } | Self::Dropped { .. } => "template-unsupported",
-            Self::TwoSources { .. } | Self::NoSource { .. } | Self::OtherFormat { .. } | Self::Steering { .. } => {
-                "tool-format-conflict"
-            }
+            Self::TwoSources { .. }
+            | Self::NoSource { .. }
+            | Self::OtherFormat { .. }
+            | Self::Steering { .. }
+            | Self::NoOpening { .. }
+            | Self::SteeringInReasoning { .. }
+            | Self::OtherReasoning { .. }
+            | Self::UnreadReasoning
+            | Self::NoSwitch { .. } => "tool-format-conflict",
         }
     }
 
@@ -89,12 +119,31 @@ impl fmt::Display for Fault {
                 write!(f, "the chat template says nothing about tools, so nobody teaches the format that `{parser}` reads")
             }
             Self::OtherFormat { parser, readers } => match readers.as_slice() {
-                [] => write!(f, "the chat template's tool format is none that `{parser}` or another parser of this version reads"),
+                [] => {
+                    write!(f, "the chat template's tool format is none that `{parser}` or another parser of this version reads")
+                }
                 [other, ..] => write!(f, "the chat template's tool format is that of `{other}`, and the parser is `{parser}`"),
             },
             Self::Steering { parser, .. } => {
                 write!(f, "the chat template does not begin a call with what steering would write for `{parser}`")
             }
+            Self::NoOpening { parser } => {
+                write!(f, "steering begins a forced call with an opening tag, and `{parser}` has none")
+            }
+            Self::SteeringInReasoning { .. } => {
+                f.write_str("steering would begin a forced call within the reasoning that the chat template opens")
+            }
+            Self::OtherReasoning { parser: None, .. } => {
+                f.write_str("the chat template marks reasoning, and `[reasoning] parser` is \"none\"")
+            }
+            Self::OtherReasoning { parser: Some(parser), written } => match written.as_slice() {
+                [] => write!(f, "the chat template has no tags of reasoning, and `{parser}` would look for them in vain"),
+                [other, ..] => write!(f, "the chat template marks reasoning as `{other}` reads it, and the parser is `{parser}`"),
+            },
+            Self::UnreadReasoning => f.write_str("reasoning is allowed while tools are declared, and no parser separates it"),
+            Self::NoSwitch { .. } => f.write_str(
+                "reasoning is not allowed while tools are declared, and the chat template has no switch that turns it off",
+            ),
         }
     }
 }

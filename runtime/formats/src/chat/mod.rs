@@ -5,6 +5,7 @@
 //! prompt, for generating, for counting and for showing.
 
 mod clock;
+mod detect;
 mod environment;
 mod facts;
 mod fault;
@@ -18,10 +19,11 @@ mod tests;
 use serde_json::{Map, Value, json};
 
 pub use clock::Clock;
+pub use detect::{Detected, SPECIAL_TOKENS, detect};
 pub use environment::{ChatTemplate, Place, TemplateError};
 pub use facts::TemplateFacts;
 pub use fault::Fault;
-pub use prepare::{ToolSettings, prepare};
+pub use prepare::{Settings, ToolSettings, prepare};
 pub use prompt::{SourceConflict, ToolFormat, ToolSource, prompt, tool_source};
 pub use source::{SourceError, TemplateFiles, TemplateSource};
 

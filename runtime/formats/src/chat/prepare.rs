@@ -7,9 +7,18 @@ use super::{
     ChatTemplate, Clock, Conversation, Fault, Place, SourceConflict, TemplateError, TemplateSource, ToolFormat, ToolSource,
     message, prompt, tool_source,
 };
-use crate::tools::ToolParser;
+use crate::tools::{ReasoningParser, ToolParser};
 
-/// What a spec says about tools.
+/// What a spec says about tools and reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `[tools]`; `None` for a model that calls none.
+    pub tools: Option<ToolSettings>,
+    /// `[reasoning] parser`; `None` for a model that does not reason.
+    pub reasoning: Option<ReasoningParser>,
+}
+
+/// `[tools]` of a spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolSettings {
     /// `[tools] parser`
@@ -18,14 +27,31 @@ pub struct ToolSettings {
     pub skip_template_tools: bool,
     /// `[tools] steering`
     pub steering: bool,
+    /// `[tools] thinking`
+    pub thinking: bool,
+}
+
+impl Settings {
+    /// What contradicts itself, whatever the template.
+    pub fn contradictions(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let Some(ToolSettings { parser, steering, thinking, .. }) = self.tools else { return faults };
+        if steering && parser.opening().is_none() {
+            faults.push(Fault::NoOpening { parser });
+        }
+        if thinking && self.reasoning.is_none() {
+            faults.push(Fault::UnreadReasoning);
+        }
+        faults
+    }
 }
 
 const SYSTEM: &str = "Quokka-31";
 const RESULT: &str = "Ocelot-46";
 const AGAIN: &str = "Ibis-93";
 
-/// Compiles a template and tries it on small conversations, with the tools of a spec where it has a parser. What comes out has
-/// rendered each kind of conversation without losing a message, and knows where instructions about tools come from.
+/// Compiles a template and tries it on small conversations, with the tools and the reasoning of a spec. What comes out has rendered
+/// each kind of conversation without losing a message, and knows where instructions about tools come from.
 ///
 /// # Errors
 /// Every fault that was found.
@@ -33,8 +59,12 @@ pub fn prepare(
     source: &TemplateSource,
     special_tokens: &[(String, String)],
     clock: Clock,
-    tools: Option<ToolSettings>,
+    settings: Settings,
 ) -> Result<ChatTemplate, Vec<Fault>> {
+    let contradictions = settings.contradictions();
+    if !contradictions.is_empty() {
+        return Err(contradictions);
+    }
     let mut template = match ChatTemplate::compile(source, special_tokens, clock) {
         Ok(template) => template,
         Err(TemplateError::Compile(place)) => return Err(vec![Fault::Compile(place)]),
@@ -56,16 +86,21 @@ pub fn prepare(
     if !matches!(prompt(&template, &Conversation::new(&with_system)), Err(TemplateError::Refused(_))) {
         try_out(&template, "a system message and one of the user", &with_system, &[], &shown, &mut faults);
     }
-    if let Some(settings) = tools
+    let written = source.reasoning();
+    if !settings.reasoning.map_or(written.is_empty(), |parser| written.contains(&parser)) {
+        faults.push(Fault::OtherReasoning { parser: settings.reasoning, written });
+    }
+    template.reasoning = settings.reasoning;
+    if let Some(tools) = settings.tools
         && faults.is_empty()
     {
-        try_tools(&mut template, settings, &mut faults);
+        try_tools(&mut template, tools, &mut faults);
     }
     if faults.is_empty() { Ok(template) } else { Err(faults) }
 }
 
 fn try_tools(template: &mut ChatTemplate, settings: ToolSettings, faults: &mut Vec<Fault>) {
-    let ToolSettings { parser, skip_template_tools, steering } = settings;
+    let ToolSettings { parser, skip_template_tools, steering, thinking } = settings;
     // A template that fails at tools is never given them where they are skipped.
     let facts = match template.facts() {
         Ok(facts) => facts,
@@ -93,7 +128,7 @@ fn try_tools(template: &mut ChatTemplate, settings: ToolSettings, faults: &mut V
             faults.push(Fault::Steering { parser, shown });
         }
     }
-    template.tools = Some(ToolFormat { parser, source, steering });
+    template.tools = Some(ToolFormat { parser, source, steering, thinking });
     let tools = [tool()];
     let asked = [message("user", USER)];
     try_out(template, "a conversation with a tool", &asked, &tools, &[("the tool", TOOL), ("the user's message", USER)], faults);
@@ -106,6 +141,32 @@ fn try_tools(template: &mut ChatTemplate, settings: ToolSettings, faults: &mut V
         let shown = [("the tool's result", RESULT), ("the answer to it", ASSISTANT), ("the last message", AGAIN)];
         try_out(template, "a conversation that goes on after a tool's result", &on, &tools, &shown, faults);
     }
+    if let Some(reasoning) = template.reasoning
+        && faults.is_empty()
+    {
+        faults.extend(try_reasoning(template, reasoning));
+    }
+}
+
+/// Where tools are declared, reasoning is off if the spec does not allow it, and wherever a call is begun.
+fn try_reasoning(template: &mut ChatTemplate, reasoning: ReasoningParser) -> Option<Fault> {
+    let format = template.tools?;
+    let (tools, messages) = ([tool()], [message("user", USER)]);
+    let conversation = Conversation { tools: Some(&tools), ..Conversation::new(&messages) };
+    if !format.thinking {
+        let switched_on = reasoning.variables(true);
+        template.tools = Some(ToolFormat { thinking: true, ..format });
+        let on = prompt(template, &Conversation { variables: Some(&switched_on), ..conversation });
+        template.tools = Some(format);
+        let off = prompt(template, &conversation);
+        if on == off || off.is_ok_and(|text| reasoning.is_open_at_the_end_of(&text)) {
+            return Some(Fault::NoSwitch { reasoning });
+        }
+    }
+    // Without steering there is nothing to begin: the same conversation again.
+    let begun = prompt(template, &Conversation { call_forced: true, ..conversation });
+    let is_open = begun.is_ok_and(|text| reasoning.is_open_at_the_end_of(&text));
+    (format.steering && is_open).then_some(Fault::SteeringInReasoning { reasoning })
 }
 
 /// Renders a conversation, in which each text must be found.

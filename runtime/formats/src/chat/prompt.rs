@@ -25,6 +25,8 @@ pub struct ToolFormat {
     pub source: ToolSource,
     /// A forced call is begun by the prompt, with the parser's opening tag.
     pub steering: bool,
+    /// Reasoning is allowed while tools are declared.
+    pub thinking: bool,
 }
 
 /// Not exactly one source of instructions.
@@ -87,13 +89,17 @@ pub fn prompt(template: &ChatTemplate, conversation: &Conversation) -> Result<St
         }
         (None, None) | (Some(ToolFormat { source: ToolSource::Template, .. }), _) => {}
     }
-    let mut text = template.render(&Conversation { messages: &messages, tools: given, ..*conversation })?;
-    if let Some(ToolFormat { parser, steering: true, .. }) = template.tools
-        && conversation.call_forced
-        && declared.is_some()
-    {
-        text.push_str(parser.opening().unwrap_or_default());
-    }
+    let format = template.tools.filter(|_| declared.is_some());
+    let opening = format.filter(|format| format.steering && conversation.call_forced).and_then(|format| format.parser.opening());
+    // A call that is begun here stands outside of reasoning, whatever the spec allows elsewhere.
+    let is_quiet = opening.is_some() || format.is_some_and(|format| !format.thinking);
+    let off = template.reasoning.filter(|_| is_quiet).map(|reasoning| {
+        let asked = conversation.variables.cloned().unwrap_or_default();
+        asked.into_iter().chain(reasoning.variables(false)).collect::<Map<_, _>>()
+    });
+    let variables = off.as_ref().or(conversation.variables);
+    let mut text = template.render(&Conversation { messages: &messages, tools: given, variables, ..*conversation })?;
+    text.push_str(opening.unwrap_or_default());
     Ok(text)
 }
 
@@ -103,7 +109,8 @@ fn instruct(instructions: &str, messages: &mut Vec<Value>) {
     match messages.first_mut().filter(|first| is_system(first)) {
         Some(system) => {
             let text = system["content"].as_str().unwrap_or_default();
-            system["content"] = json!(if text.is_empty() { instructions.to_owned() } else { format!("{text}\n\n{instructions}") });
+            system["content"] =
+                json!(if text.is_empty() { instructions.to_owned() } else { format!("{text}\n\n{instructions}") });
         }
         None => messages.insert(0, super::message("system", instructions)),
     }

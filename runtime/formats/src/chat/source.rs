@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::Gguf;
+use crate::tools::ReasoningParser;
 
 /// The text of a template, and of a second one for conversations with tools where the checkpoint has two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +92,16 @@ impl TemplateSource {
             (None, Some(default)) => Ok(Self { default, tool_use: named("tool_use"), origin }),
             (None, None) => Err(SourceError { origin, what: "is neither a text nor a list that has a `default` template" }),
         }
+    }
+
+    /// The parsers whose marks of reasoning it writes or looks for.
+    pub fn reasoning(&self) -> Vec<ReasoningParser> {
+        let tools = self.tool_use.as_deref().map(ReasoningParser::of_template).unwrap_or_default();
+        let mut all = ReasoningParser::of_template(&self.default);
+        all.extend(tools);
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// The text that renders conversations with tools.

@@ -3,14 +3,18 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::tools::ToolParser;
+use crate::tools::{ReasoningParser, ToolParser};
 
 fn tokens() -> [(String, String); 2] {
     [("bos_token".to_owned(), "<s>".to_owned()), ("eos_token".to_owned(), "</s>".to_owned())]
 }
 
 fn tried(source: &str, tools: Option<ToolSettings>) -> Result<ChatTemplate, Vec<Fault>> {
-    prepare(&TemplateSource::new(source), &tokens(), Clock::Fixed(0), tools)
+    tried_with(source, Settings { tools, reasoning: None })
+}
+
+fn tried_with(source: &str, settings: Settings) -> Result<ChatTemplate, Vec<Fault>> {
+    prepare(&TemplateSource::new(source), &tokens(), Clock::Fixed(0), settings)
 }
 
 /// Compiled only: most of these are too small to be tried.
@@ -62,7 +66,11 @@ fn a_template_that_cannot_work_is_refused_with_its_line() {
             "the chat template renders a system message and one of the user without the system message",
             None,
         ),
-        ("{{ raise_exception('never') }}", "fails at a message of the user: the chat template refuses this conversation: never", None),
+        (
+            "{{ raise_exception('never') }}",
+            "fails at a message of the user: the chat template refuses this conversation: never",
+            None,
+        ),
     ] {
         let faults = tried(source, None).unwrap_err();
         assert_eq!(faults.len(), 1, "{faults:?}");
@@ -91,8 +99,9 @@ fn a_template_may_refuse_a_conversation_and_system_messages() {
 
 #[test]
 fn conversations_with_tools_take_the_second_template() {
-    let source = TemplateSource { tool_use: Some("{{ tools|tojson }}".into()), ..TemplateSource::new("{{ messages[0].content }}") };
-    let format = ToolFormat { parser: ToolParser::Hermes, source: ToolSource::Template, steering: false };
+    let source =
+        TemplateSource { tool_use: Some("{{ tools|tojson }}".into()), ..TemplateSource::new("{{ messages[0].content }}") };
+    let format = ToolFormat { parser: ToolParser::Hermes, source: ToolSource::Template, steering: false, thinking: false };
     let chat = ChatTemplate::compile(&source, &[], Clock::System).unwrap().with_tools(format);
     let tools = [json!({"name": "f", "arguments": {}})];
     let messages = [message("user", "Hi")];
@@ -125,7 +134,7 @@ const XML_CALL: &str = "<tool_call>\n<function={{ c.function.name }}>\n{% for k,
                         {{ v }}\n</parameter>\n{% endfor %}</function>\n</tool_call>";
 
 fn settings(parser: ToolParser, skip_template_tools: bool, steering: bool) -> Option<ToolSettings> {
-    Some(ToolSettings { parser, skip_template_tools, steering })
+    Some(ToolSettings { parser, skip_template_tools, steering, thinking: false })
 }
 
 #[test]
@@ -180,7 +189,10 @@ fn a_template_and_a_parser_that_disagree_are_refused() {
     assert!(only(&hermes, settings(Qwen3Coder, false, false)).ends_with("is that of `hermes`, and the parser is `qwen3_coder`"));
     assert!(only(&hermes, settings(BareJson, false, false)).contains("both teach a tool format, and not the same one"));
     assert!(only(&silent, settings(Hermes, false, false)).contains("says nothing about tools"));
-    assert!(only(&with_tools("{{ tools }}", "call {{ c.function.arguments }}"), settings(Mistral, false, false)).contains("none that"));
+    assert!(
+        only(&with_tools("{{ tools }}", "call {{ c.function.arguments }}"), settings(Mistral, false, false))
+            .contains("none that")
+    );
     // Arguments in the history that are escaped twice teach a model to escape them.
     assert!(only(&escaped, settings(Hermes, false, false)).contains("none that"));
     // What is skipped cannot disagree.
@@ -214,7 +226,9 @@ fn a_call_without_words_has_the_content_that_the_template_can_take() {
     // Prints it, fails at it, asks for it.
     assert_eq!(text(&format!("{{% for m in messages %}}[{{{{ m.content }}}}]{calls}{{% endfor %}}")), "[u][]Yak-12");
     assert_eq!(text(&format!("{{% for m in messages %}}[{{{{ '!' + m.content }}}}]{calls}{{% endfor %}}")), "[!u][!]Yak-12");
-    let asks = format!("{{% for m in messages %}}{{% if m.content is none %}}{calls}{{% else %}}{{{{ m.content }}}}{{% endif %}}{{% endfor %}}");
+    let asks = format!(
+        "{{% for m in messages %}}{{% if m.content is none %}}{calls}{{% else %}}{{{{ m.content }}}}{{% endif %}}{{% endfor %}}"
+    );
     assert_eq!(text(&asks), "uYak-12");
 }
 
@@ -246,6 +260,78 @@ fn a_forced_call_is_begun_where_the_spec_steers() {
         let text = prompt(&chat, &Conversation { tools, call_forced, ..Conversation::new(&messages) }).unwrap();
         assert_eq!(text.ends_with("<tool_call>"), begun, "{text}");
     }
+}
+
+/// A template that opens reasoning unless `enable_thinking` is false, and one that always does.
+const SWITCH: &str = "{% if add_generation_prompt %}<think>{% if enable_thinking is false %}</think>{% endif %}{% endif %}";
+const ALWAYS: &str = "{% if add_generation_prompt %}<think>{% endif %}{# </think> #}";
+
+fn reasons(source: &str, steering: bool, thinking: bool) -> Result<ChatTemplate, Vec<Fault>> {
+    let tools = ToolSettings { parser: ToolParser::Hermes, skip_template_tools: false, steering, thinking };
+    tried_with(source, Settings { tools: Some(tools), reasoning: Some(ReasoningParser::Think) })
+}
+
+#[test]
+fn reasoning_beside_tools_is_as_the_spec_says() {
+    let base = with_tools(HERMES_TEACH, HERMES_CALL);
+    let (switch, always) = (format!("{base}{SWITCH}"), format!("{base}{ALWAYS}"));
+    let reasoning = ReasoningParser::Think;
+    let no_switch = vec![Fault::NoSwitch { reasoning }];
+    assert_eq!(reasons(&format!("{base}{{# </think> #}}"), false, false).unwrap_err(), no_switch);
+    assert_eq!(reasons(&always, false, false).unwrap_err(), no_switch);
+    assert_eq!(reasons(&always, true, true).unwrap_err(), [Fault::SteeringInReasoning { reasoning }]);
+    assert!(reasons(&always, false, true).is_ok() && reasons(&switch, true, false).is_ok());
+
+    let (tools, messages) = ([facts::tool()], [message("user", "Hi")]);
+    let asked = json!({"enable_thinking": true});
+    let conversation = Conversation { tools: Some(&tools), variables: asked.as_object(), ..Conversation::new(&messages) };
+    let text = |thinking, asked: Conversation<'_>| prompt(&reasons(&switch, true, thinking).unwrap(), &asked).unwrap();
+    assert!(text(true, conversation).ends_with("<think>"));
+    // What the spec does not allow, no request can ask for; without tools it can.
+    assert!(text(false, conversation).ends_with("<think></think>"));
+    assert!(text(false, Conversation { tools: None, ..conversation }).ends_with("<think>"));
+    // A call that is begun stands outside of reasoning.
+    assert!(text(true, Conversation { call_forced: true, ..conversation }).ends_with("<think></think><tool_call>"));
+}
+
+#[test]
+fn marks_of_reasoning_are_those_of_the_parser() {
+    let with = |source: &str, reasoning| tried_with(source, Settings { tools: None, reasoning });
+    use ReasoningParser::{Mistral, Think};
+    let (plain, think) = (CHATML.to_owned(), format!("{CHATML}{SWITCH}"));
+    assert!(with(&plain, None).is_ok() && with(&think, Some(Think)).is_ok());
+    for (source, parser, written) in
+        [(&plain, Some(Think), vec![]), (&think, None, vec![Think]), (&think, Some(Mistral), vec![Think])]
+    {
+        assert_eq!(with(source, parser).unwrap_err(), [Fault::OtherReasoning { parser, written }]);
+    }
+}
+
+#[test]
+fn settings_that_contradict_themselves_need_no_template() {
+    let tools = |parser, steering, thinking| Some(ToolSettings { parser, skip_template_tools: false, steering, thinking });
+    let of = |tools, reasoning| Settings { tools, reasoning }.contradictions();
+    let parser = ToolParser::BareJson;
+    assert_eq!(of(tools(parser, true, false), None), [Fault::NoOpening { parser }]);
+    assert_eq!(of(tools(parser, false, true), None), [Fault::UnreadReasoning]);
+    assert_eq!(of(tools(ToolParser::Hermes, true, true), Some(ReasoningParser::Think)), []);
+    assert_eq!(of(None, None), []);
+}
+
+#[test]
+fn what_fits_a_template_is_found_out() {
+    let of = |source: &str| detect(&TemplateSource::new(source));
+    let hermes = with_tools(HERMES_TEACH, HERMES_CALL);
+    let found = |steering, thinking| ToolSettings { parser: ToolParser::Hermes, skip_template_tools: false, steering, thinking };
+    let settings = |tools, reasoning| Settings { tools, reasoning };
+    let think = Some(ReasoningParser::Think);
+    assert_eq!(of(&hermes).settings, settings(Some(found(true, false)), None));
+    assert_eq!(of(&format!("{hermes}{SWITCH}")).settings, settings(Some(found(true, true)), think));
+    assert_eq!(of(&format!("{hermes}{ALWAYS}")).settings, settings(Some(found(false, true)), think));
+    assert_eq!(of(CHATML), Detected::default());
+    let unknown = of(&with_tools("{{ tools }}", "call {{ c.function.arguments }}"));
+    assert_eq!((unknown.settings.tools, unknown.declares_tools), (None, true));
+    assert_eq!(of("{% frobnicate %}").faults.len(), 1);
 }
 
 #[test]
