@@ -8,7 +8,7 @@ use crate::dtype::KvDtypeName;
 use crate::rows::Rows;
 use crate::weights::{Checkpoint, LoadError};
 
-pub use tenon_formats::tools::{ReasoningParser, ToolParser};
+pub use tenon_formats::tools::{ReasoningParser, ToolParser, ToolSettings};
 
 /// One loaded model on one target.
 ///
@@ -86,7 +86,7 @@ pub struct ModelInfo {
     /// Where the chat template comes from.
     pub chat_template: ChatTemplate,
     /// How the model calls tools; `None` for one that calls none.
-    pub tools: Option<ToolsInfo>,
+    pub tools: Option<ToolSettings>,
     /// How reasoning is marked in the output; `None` where it is not.
     pub reasoning: Option<ReasoningParser>,
     /// Sampling parameters of a request that states none.
@@ -172,19 +172,6 @@ pub enum ChatTemplate {
     Spec(&'static str),
     /// The model has no chat format: prompts are completed as they are.
     None,
-}
-
-/// How a model calls tools, as the spec states it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ToolsInfo {
-    /// The wire format of a call.
-    pub parser: ToolParser,
-    /// The parser's prompt is the only source of instructions: the template is given no tools.
-    pub skip_template_tools: bool,
-    /// A forced call is begun with the parser's opening tag.
-    pub steering: bool,
-    /// Reasoning is allowed while tools are declared.
-    pub thinking: bool,
 }
 
 /// Sampling parameters that a spec states.

@@ -67,17 +67,6 @@ pub fn load(
     prepare(&source, tokenizer.named_tokens(), Clock::System, settings).map(Some).map_err(TemplateError::Unfit)
 }
 
-/// What the spec of a model says about tools and reasoning.
-pub fn settings(info: &model::ModelInfo) -> Settings {
-    let tools = info.tools.map(|tools| ToolSettings {
-        parser: tools.parser,
-        skip_template_tools: tools.skip_template_tools,
-        steering: tools.steering,
-        thinking: tools.thinking,
-    });
-    Settings { tools, reasoning: info.reasoning }
-}
-
 /// The token ids of a conversation: [`prompt()`], tokenized.
 ///
 /// # Errors

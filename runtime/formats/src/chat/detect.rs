@@ -14,12 +14,14 @@ pub struct Detected {
 }
 
 /// Stand-ins for the special tokens of a tokenizer, which templates print and never look at.
-pub const SPECIAL_TOKENS: [(&str, &str); 4] =
-    [("bos_token", "<s>"), ("eos_token", "</s>"), ("unk_token", "<unk>"), ("pad_token", "<pad>")];
+pub fn special_tokens() -> Vec<(String, String)> {
+    let tokens = [("bos_token", "<s>"), ("eos_token", "</s>"), ("unk_token", "<unk>"), ("pad_token", "<pad>")];
+    tokens.map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec()
+}
 
 /// Tries the parsers whose format a template teaches: the first that fits, with what the template does by itself.
 pub fn detect(source: &TemplateSource) -> Detected {
-    let tokens = SPECIAL_TOKENS.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let tokens = special_tokens();
     let fits = |settings| prepare(source, &tokens, Clock::Fixed(0), settings);
     // A template may know the marks of several families, of which the first is its own.
     let plain = Settings { tools: None, reasoning: source.reasoning().first().copied() };

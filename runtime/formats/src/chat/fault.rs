@@ -28,8 +28,8 @@ pub enum Fault {
     TwoSources {
         /// The parser.
         parser: ToolParser,
-        /// The formats of the template.
-        taught: Vec<ToolParser>,
+        /// The parsers that would read the template's format; none for one that this version does not know.
+        readers: Vec<ToolParser>,
     },
     /// Nobody tells the model how a call is written.
     NoSource {
@@ -110,8 +110,8 @@ impl fmt::Display for Fault {
             Self::Dropped { probe, whose } => {
                 write!(f, "the chat template renders {probe} without {whose}")
             }
-            Self::TwoSources { parser, taught } => {
-                let same = taught.contains(parser) && parser.teaching() == Teaching::Template;
+            Self::TwoSources { parser, readers } => {
+                let same = readers.contains(parser) && parser.teaching() == Teaching::Template;
                 let what = if same { "the same tool format" } else { "a tool format, and not the same one" };
                 write!(f, "the chat template and the parser `{parser}` both teach {what}")
             }

@@ -19,13 +19,15 @@ mod tests;
 use serde_json::{Map, Value, json};
 
 pub use clock::Clock;
-pub use detect::{Detected, SPECIAL_TOKENS, detect};
+pub use detect::{Detected, detect, special_tokens};
 pub use environment::{ChatTemplate, Place, TemplateError};
 pub use facts::TemplateFacts;
 pub use fault::Fault;
-pub use prepare::{Settings, ToolSettings, prepare};
+pub use prepare::prepare;
 pub use prompt::{SourceConflict, ToolFormat, ToolSource, prompt, tool_source};
 pub use source::{SourceError, TemplateFiles, TemplateSource};
+
+pub use crate::tools::{Settings, ToolSettings};
 
 /// What is rendered.
 #[derive(Clone, Copy, Debug)]

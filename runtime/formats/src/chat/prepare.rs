@@ -7,29 +7,7 @@ use super::{
     ChatTemplate, Clock, Conversation, Fault, Place, SourceConflict, TemplateError, TemplateSource, ToolFormat, ToolSource,
     message, prompt, tool_source,
 };
-use crate::tools::{ReasoningParser, ToolParser};
-
-/// What a spec says about tools and reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// `[tools]`; `None` for a model that calls none.
-    pub tools: Option<ToolSettings>,
-    /// `[reasoning] parser`; `None` for a model that does not reason.
-    pub reasoning: Option<ReasoningParser>,
-}
-
-/// `[tools]` of a spec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ToolSettings {
-    /// `[tools] parser`
-    pub parser: ToolParser,
-    /// `[tools] skip_template_tools`
-    pub skip_template_tools: bool,
-    /// `[tools] steering`
-    pub steering: bool,
-    /// `[tools] thinking`
-    pub thinking: bool,
-}
+use crate::tools::{ReasoningParser, Settings, ToolSettings};
 
 impl Settings {
     /// What contradicts itself, whatever the template.
@@ -109,7 +87,7 @@ fn try_tools(template: &mut ChatTemplate, settings: ToolSettings, faults: &mut V
     };
     let source = match tool_source(parser, skip_template_tools, &facts) {
         Ok(source) => source,
-        Err(SourceConflict::Both) => return faults.push(Fault::TwoSources { parser, taught: facts.readers() }),
+        Err(SourceConflict::Both) => return faults.push(Fault::TwoSources { parser, readers: facts.readers() }),
         Err(SourceConflict::Neither) => return faults.push(Fault::NoSource { parser }),
     };
     // A parser that leaves out what a template says by design does so for its own family, whose templates begin a call alike but

@@ -8,6 +8,7 @@ mod call;
 mod dumps;
 mod prompt;
 mod reasoning;
+mod settings;
 mod taught;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::str::FromStr;
 
 pub use dumps::dumps;
 pub use reasoning::ReasoningParser;
+pub use settings::{Settings, ToolSettings};
 pub use taught::taught;
 
 /// The wire format in which a model writes a tool call, and who reads it.
