@@ -8,8 +8,8 @@ use tenon_core::model;
 use tenon_core::weights::Checkpoint;
 
 pub use tenon_formats::chat::{
-    ChatTemplate, Clock, Conversation, Fault, Settings, TemplateFiles, TemplateSource, ToolFormat, ToolSettings, ToolSource,
-    message, prepare, prompt,
+    ChatTemplate, Clock, Conversation, Fault, Settings, TemplateError as PromptError, TemplateFiles, TemplateSource, ToolFormat,
+    ToolSettings, ToolSource, message, prepare, prompt,
 };
 
 use crate::tokenizer::{Tokenizer, TokenizerError, optional_json};

@@ -7,8 +7,8 @@ use tenon_formats::tools::{ReasoningParser, ToolParser};
 
 use super::TemplateFile;
 use crate::diagnostic::{Diagnostic, Id};
-use crate::source::{FileId, SourceMap, Span, Spanned};
-use crate::spec::{ModelSpec, ToolRules};
+use crate::source::{FileId, SourceMap, Span};
+use crate::spec::ModelSpec;
 
 /// The diagnostic of a fault; of one that a spec has by itself, without a template.
 pub(super) fn explain(spec: &ModelSpec, fault: &Fault, template: Option<TemplateFile>, sources: &SourceMap) -> Diagnostic {
@@ -20,6 +20,7 @@ pub(super) fn explain(spec: &ModelSpec, fault: &Fault, template: Option<Template
         Fault::TwoSources { parser, readers } => to.two_sources(fault, *parser, readers),
         Fault::NoSource { parser } => to.no_source(fault, *parser),
         Fault::OtherFormat { parser, readers } => to.other_format(fault, *parser, readers),
+        Fault::OtherHistory { parser, shown } => to.other_history(fault, *parser, shown),
         Fault::Steering { parser, shown } => {
             let begins = to.find([parser.marker(), "tool_calls"]);
             let shown = format!("begins a call with `{}`", text(shown));
@@ -29,20 +30,27 @@ pub(super) fn explain(spec: &ModelSpec, fault: &Fault, template: Option<Template
         Fault::SteeringInReasoning { reasoning } => {
             let (open, close) = reasoning.marks();
             let opens = to.find([open, close]).map(|span| (span, "reasoning begins here, whatever is asked for".to_owned()));
-            to.with_rule(to.conflict(fault), |rules| &rules.steering, "would be written behind that tag", opens)
+            to.with_rule(fault, Rule::Steering, "would be written behind that tag", opens)
         }
         Fault::OtherReasoning { parser, written } => to.other_reasoning(fault, *parser, written),
         Fault::UnreadReasoning => {
             let parser = &spec.reasoning.parser.span;
             let unread = Some((parser.clone(), "reasoning would be part of the answer".to_owned()));
-            to.with_rule(to.conflict(fault), |rules| &rules.thinking, "allows what nothing separates", unread)
+            to.with_rule(fault, Rule::Thinking, "allows what nothing separates", unread)
         }
         Fault::NoSwitch { reasoning } => {
             let (open, close) = reasoning.marks();
             let there = to.find([open, close]).map(|span| (span, "stays where `enable_thinking` is false".to_owned()));
-            to.with_rule(to.conflict(fault), |rules| &rules.thinking, "would not be obeyed", there)
+            to.with_rule(fault, Rule::Thinking, "would not be obeyed", there)
         }
     }
+}
+
+/// A truth value of `[tools]`.
+#[derive(Clone, Copy)]
+enum Rule {
+    Steering,
+    Thinking,
 }
 
 struct To<'s> {
@@ -65,7 +73,12 @@ impl To<'_> {
             (Some(line), Some(place)) => {
                 diagnostic.label(&line, text(&place.message)).context(chosen, "the template of this model")
             }
-            (_, Some(place)) => diagnostic.label(chosen, text(&place.message)),
+            (_, Some(place)) => {
+                // What the template says itself stands in it.
+                let said = place.message.rsplit_once(": ").and_then(|(_, said)| self.find([said, said]));
+                let diagnostic = diagnostic.label(chosen, text(&place.message));
+                said.iter().fold(diagnostic, |d, said| d.context(said, "said here"))
+            }
             (_, None) => diagnostic.label(chosen, "the model would answer what it has not read"),
         };
         diagnostic.help(
@@ -109,6 +122,13 @@ impl To<'_> {
         }
     }
 
+    fn other_history(&self, fault: &Fault, parser: ToolParser, shown: &str) -> Diagnostic {
+        let diagnostic = self.at_parser(fault, format!("reads `{}`", parser.shape()));
+        let label = format!("a call becomes `{}..`", text(shown));
+        let diagnostic = self.at_teaching(diagnostic, None, &label);
+        self.skip(diagnostic.help("a model goes on as its history goes: let the template write calls as it asks for them"))
+    }
+
     /// A prefix that is not how calls begin.
     fn begun(&self, fault: &Fault, parser: ToolParser, shown: Option<(Span, String)>) -> Diagnostic {
         let label = match parser.opening() {
@@ -117,7 +137,7 @@ impl To<'_> {
         };
         let place =
             shown.unwrap_or_else(|| (self.spec.tools.parser.span.clone(), format!("calls look like `{}`", parser.shape())));
-        self.with_rule(self.conflict(fault), |rules| &rules.steering, &label, Some(place))
+        self.with_rule(fault, Rule::Steering, &label, Some(place))
     }
 
     fn other_reasoning(&self, fault: &Fault, parser: Option<ReasoningParser>, written: &[ReasoningParser]) -> Diagnostic {
@@ -146,22 +166,19 @@ impl To<'_> {
     }
 
     /// A truth value of `[tools]` that must be the other one.
-    fn with_rule(
-        &self,
-        diagnostic: Diagnostic,
-        rule: impl Fn(&ToolRules) -> &Spanned<bool>,
-        label: &str,
-        place: Option<(Span, String)>,
-    ) -> Diagnostic {
-        let Some(rule) = self.spec.tools.rules.as_ref().map(rule) else { return diagnostic };
-        let (place, why) =
-            place.unwrap_or_else(|| (self.spec.chat.template.span.clone(), "the template of this model".to_owned()));
-        let other = !rule.value;
-        diagnostic
-            .label(&rule.span, label)
-            .context(&place, why)
-            .help(format!("write {other}"))
-            .patch(&rule.span, other.to_string())
+    fn with_rule(&self, fault: &Fault, which: Rule, label: &str, place: Option<(Span, String)>) -> Diagnostic {
+        let diagnostic = self.conflict(fault);
+        let Some(rules) = &self.spec.tools.rules else { return diagnostic };
+        let (rule, help) = match which {
+            Rule::Steering => (&rules.steering, "write false: a model that must call begins the call itself"),
+            Rule::Thinking if *rules.thinking => {
+                (&rules.thinking, "write false: the model answers without reasoning where tools are declared")
+            }
+            Rule::Thinking => (&rules.thinking, "write true: the model may reason before it calls"),
+        };
+        let of_model = || (self.spec.chat.template.span.clone(), "the template of this model".to_owned());
+        let (place, why) = place.unwrap_or_else(of_model);
+        diagnostic.label(&rule.span, label).context(&place, why).help(help).patch(&rule.span, (!rule.value).to_string())
     }
 
     fn at_parser(&self, fault: &Fault, label: String) -> Diagnostic {
@@ -209,5 +226,6 @@ fn line_of(file: FileId, sources: &SourceMap, number: usize) -> Option<Range<usi
 
 /// What a template says, as part of a line of a message.
 fn text(said: &str) -> String {
-    said.replace('`', "'").trim().trim_end_matches('.').to_owned()
+    let line = said.replace('`', "'").split_whitespace().collect::<Vec<_>>().join(" ");
+    line.trim_end_matches('.').to_owned()
 }

@@ -43,6 +43,13 @@ pub enum Fault {
         /// The parsers that would read it; none for a format that this version does not know.
         readers: Vec<ToolParser>,
     },
+    /// The template teaches the parser's format, and writes calls of the history in another form, such as arguments escaped twice.
+    OtherHistory {
+        /// The parser.
+        parser: ToolParser,
+        /// The beginning of a call as the template writes it.
+        shown: String,
+    },
     /// What a forced call is begun with is not how calls of the history begin.
     Steering {
         /// The parser.
@@ -84,6 +91,7 @@ impl Fault {
             Self::TwoSources { .. }
             | Self::NoSource { .. }
             | Self::OtherFormat { .. }
+            | Self::OtherHistory { .. }
             | Self::Steering { .. }
             | Self::NoOpening { .. }
             | Self::SteeringInReasoning { .. }
@@ -124,6 +132,9 @@ impl fmt::Display for Fault {
                 }
                 [other, ..] => write!(f, "the chat template's tool format is that of `{other}`, and the parser is `{parser}`"),
             },
+            Self::OtherHistory { parser, .. } => {
+                write!(f, "the chat template asks for what `{parser}` reads, and writes calls of the history in another form")
+            }
             Self::Steering { parser, .. } => {
                 write!(f, "the chat template does not begin a call with what steering would write for `{parser}`")
             }

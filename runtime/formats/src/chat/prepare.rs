@@ -97,12 +97,15 @@ fn try_tools(template: &mut ChatTemplate, settings: ToolSettings, faults: &mut V
         ToolSource::Template => facts.is_read_by(parser),
         ToolSource::Parser => skip_template_tools || !facts.declares_tools || is_of_family,
     };
+    let begins = |length| facts.call.as_deref().map(|text| text.trim_start().chars().take(length).collect::<String>());
+    if !is_read && facts.taught.contains(&parser) && facts.taught.len() == 1 {
+        return faults.push(Fault::OtherHistory { parser, shown: begins(80).unwrap_or_default() });
+    }
     if !is_read {
         return faults.push(Fault::OtherFormat { parser, readers: facts.readers() });
     }
     if source == ToolSource::Template {
-        if let Some(shown) = facts.call.as_deref().map(str::trim_start).filter(|text| steering && !parser.is_opened_by(text)) {
-            let shown = shown.lines().next().unwrap_or_default().chars().take(40).collect();
+        if let Some(shown) = begins(40).filter(|text| steering && !parser.is_opened_by(text)) {
             faults.push(Fault::Steering { parser, shown });
         }
     }

@@ -194,7 +194,7 @@ fn a_template_and_a_parser_that_disagree_are_refused() {
             .contains("none that")
     );
     // Arguments in the history that are escaped twice teach a model to escape them.
-    assert!(only(&escaped, settings(Hermes, false, false)).contains("none that"));
+    assert!(only(&escaped, settings(Hermes, false, false)).ends_with("writes calls of the history in another form"));
     // What is skipped cannot disagree.
     assert!(tried(&hermes, settings(BareJson, true, false)).is_ok());
     assert!(tried(&silent, settings(Hermes, true, true)).is_ok());
