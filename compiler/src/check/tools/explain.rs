@@ -81,6 +81,10 @@ impl To<'_> {
             }
             (_, None) => diagnostic.label(chosen, "the model would answer what it has not read"),
         };
+        if place.is_none_or(|place| place.line.is_none()) {
+            return diagnostic
+                .help("put a template that renders such conversations beside MODEL.toml, and name it in `[chat] template`");
+        }
         diagnostic.help(
             "templates have what transformers gives them (Jinja2, Python's methods of strings and dicts, `strftime_now`, \
              `raise_exception`); put one that keeps to it beside MODEL.toml, and name it in `[chat] template`",
