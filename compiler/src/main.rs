@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
+use tenon_compiler::diagnostic::{Diagnostics, Format, Id, did_you_mean, quoted};
+use tenon_compiler::driver::DiffError;
 use tenon_compiler::model::Model;
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::{driver, emit, files, models, programs};
+use tenon_compiler::{driver, emit, emittable, files, models, programs};
 
 /// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
 #[derive(Parser)]
@@ -36,6 +37,26 @@ enum Command {
         #[arg(long)]
         frozen: bool,
     },
+    /// What a change of specs changes: dims, scales, dtypes, kernels, bytes and memory, then generated files.
+    ///
+    /// Without --against, the specs of the working tree are compared with those of HEAD, and what they emit with what stands in
+    /// generated/. Exit 0, whether anything differs or not; 2 when specs do not compile.
+    Diff {
+        /// Models to report on; all when none is named.
+        names: Vec<String>,
+        /// A revision of git. Its specs and templates are compiled by this compiler, and so are the working tree's.
+        #[arg(long, value_name = "REV")]
+        against: Option<String>,
+        /// How to print it.
+        #[arg(long, value_enum, default_value = "human")]
+        format: DiffStyle,
+        /// The unified difference of every generated file too.
+        #[arg(long)]
+        full: bool,
+        /// Exit 1 when anything differs.
+        #[arg(long)]
+        exit_code: bool,
+    },
     /// What a model costs: parameters, weights, cache bytes per token, a decode step.
     Plan {
         /// The model.
@@ -43,6 +64,9 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// The kernel of each op instead: which one, why, why no other, and how it is launched at the largest step.
+        #[arg(long, conflicts_with = "json")]
+        kernels: bool,
     },
     /// Write model-specs/NAME/MODEL.toml from a checkpoint: a folder with config.json or params.json, or a GGUF file.
     New {
@@ -69,6 +93,14 @@ enum Style {
     Json,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DiffStyle {
+    /// Summary, then files.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(&cli) {
@@ -91,6 +123,9 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
     if let Command::New { name, from } = &cli.command {
         return new(&root, name, from);
     }
+    if let Command::Diff { names, against, format, full, exit_code } = &cli.command {
+        return diff(&root, names, against.as_deref(), *format, *full, *exit_code);
+    }
     let sources = driver::read(&root, "model-specs", "kernel-templates").map_err(|e| e.to_string())?;
     match &cli.command {
         Command::Check { names, format } => {
@@ -101,7 +136,7 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             };
             let Some(checked) = checked(&sources, names, format)? else { return Ok(ExitCode::FAILURE) };
             if matches!(format, Format::Json) {
-                println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(&sources, format, false));
+                println!("{}", Diagnostics::default().render(&sources, format, false));
             } else {
                 for model in &checked {
                     println!("{}: ok", model.name);
@@ -110,15 +145,19 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
-        Command::Plan { name, json } => {
+        Command::Plan { name, json, kernels } => {
             let names = std::slice::from_ref(name);
             let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
             for model in &checked {
-                plan(model, *json)?;
+                if *kernels {
+                    show(&emit::kernels_text(&programs(model)))?;
+                } else {
+                    plan(model, *json)?;
+                }
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Explain { .. } | Command::New { .. } => unreachable!("handled above"),
+        Command::Diff { .. } | Command::Explain { .. } | Command::New { .. } => unreachable!("handled above"),
     }
 }
 
@@ -143,20 +182,53 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
     match models(&sources) {
         Ok(models) => Ok(Some(models)),
         Err(diags) => {
-            let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-            let text = diags.render(&sources, format, color);
-            if matches!(format, Format::Json) {
-                println!("{text}")
-            } else {
-                eprint!("{text}")
-            }
+            complain(&diags, &sources, format);
             Ok(None)
         }
     }
 }
 
+/// Prints diagnostics: for people and scripts to stderr, JSON to stdout.
+fn complain(diags: &Diagnostics, sources: &SourceMap, format: Format) {
+    let text = diags.render(sources, format, color());
+    if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
+}
+
+/// Whether stderr takes escapes.
+fn color() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none()
+}
+
+fn diff(
+    root: &Path,
+    names: &[String],
+    against: Option<&str>,
+    style: DiffStyle,
+    full: bool,
+    exit_code: bool,
+) -> Result<ExitCode, String> {
+    let report = match driver::difference(root, names, against) {
+        Ok(report) => report,
+        Err(DiffError::Message(message)) => return Err(message),
+        Err(DiffError::Broken(sources, diags)) => {
+            // 1 would say that the sides differ.
+            match style {
+                DiffStyle::Human => eprint!("{}", diags.render(&sources, Format::Human, color())),
+                DiffStyle::Json => show(&diags.render(&sources, Format::Json, false))?,
+            }
+            return Ok(ExitCode::from(2));
+        }
+    };
+    show(&if style == DiffStyle::Json { report.json(full) } else { report.text(full) })?;
+    Ok(if exit_code && !report.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
 fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {
     let Some(checked) = checked(sources, &[], Format::Human)? else { return Ok(ExitCode::FAILURE) };
+    if let Err(diags) = emittable(sources, &checked) {
+        complain(&diags, sources, Format::Human);
+        return Ok(ExitCode::FAILURE);
+    }
     let into = root.join("generated");
     let files = files(&checked);
     let differences = driver::compare(&files, &into).map_err(|e| e.to_string())?;

@@ -7,7 +7,8 @@ use quote::quote;
 use tenon_formats::tools::ToolSettings;
 
 use super::imports::Imports;
-use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust, thousands};
+use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust};
+use crate::diagnostic::thousands;
 use crate::lower;
 use crate::model::{ChatTemplate, ConfigValue, KvCache, KvDtype, Model, Pull, Target};
 use crate::program::{CacheDtype, Program, Schedule};

@@ -3,7 +3,7 @@
 use tenon_formats::tools::{Settings, Teaching, ToolSettings};
 
 use super::line;
-use crate::emit::text::thousands;
+use crate::diagnostic::thousands;
 use crate::lower;
 use crate::model::{CheckpointFormat, Factor, Ffn, GatedDeltaNet, Mixer, Model, Moe, Rope, RopeScaling, Scale, ScoringFunc};
 
