@@ -100,6 +100,17 @@ pub fn against_template(spec: &ModelSpec, template: TemplateFile, sources: &Sour
     }
 }
 
+/// The chat template that a checkpoint brings, where the spec takes it: what `tenon check --checkpoint` asks of it. Its texts are added
+/// to the sources, for the diagnostics to point into.
+pub fn against_checkpoint(spec: &ModelSpec, template: Option<&TemplateSource>, sources: &mut SourceMap) -> Vec<Diagnostic> {
+    if spec.chat.template.value != "checkpoint" {
+        return Vec::new();
+    }
+    let Some(template) = template else { return vec![explain::missing(spec, sources)] };
+    let file = TemplateFile::of_checkpoint(template, sources);
+    against_template(spec, file, sources)
+}
+
 /// Without a chat template there is no conversation in which tools or reasoning could be.
 fn no_template(spec: &ModelSpec, diags: &mut Diagnostics) {
     let (tools, reasoning) = (&spec.tools.parser, &spec.reasoning.parser);

@@ -14,9 +14,9 @@ use crate::spec::ModelSpec;
 pub(super) fn explain(spec: &ModelSpec, fault: &Fault, template: Option<TemplateFile>, sources: &SourceMap) -> Diagnostic {
     let to = To { spec, template, sources };
     match fault {
-        Fault::Compile(place) => to.unsupported("the chat template does not compile".to_owned(), Some(place)),
-        Fault::Probe { probe, place } => to.unsupported(format!("the chat template fails at {probe}"), Some(place)),
-        Fault::Dropped { .. } => to.unsupported(fault.to_string(), None),
+        Fault::Compile(place) => to.unsupported("the chat template does not compile".to_owned(), place),
+        Fault::Probe { probe, place } => to.unsupported(format!("the chat template fails at {probe}"), place),
+        Fault::Dropped { .. } => to.unfit(fault.to_string(), "the model would answer what it has not read"),
         Fault::TwoSources { parser, readers } => to.two_sources(fault, *parser, readers),
         Fault::NoSource { parser } => to.no_source(fault, *parser),
         Fault::OtherFormat { parser, readers } => to.other_format(fault, *parser, readers),
@@ -40,10 +40,16 @@ pub(super) fn explain(spec: &ModelSpec, fault: &Fault, template: Option<Template
         }
         Fault::NoSwitch { reasoning } => {
             let (open, close) = reasoning.marks();
-            let there = to.find([open, close]).map(|span| (span, "stays where `enable_thinking` is false".to_owned()));
+            let there = to.find([open, close]).map(|span| (span, "stays when the template is asked not to reason".to_owned()));
             to.with_rule(fault, Rule::Thinking, "would not be obeyed", there)
         }
     }
+}
+
+/// The diagnostic of a checkpoint that has no template for a spec that takes it.
+pub(super) fn missing(spec: &ModelSpec, sources: &SourceMap) -> Diagnostic {
+    let to = To { spec, template: None, sources };
+    to.unfit("the checkpoint has no chat template".to_owned(), "takes that of the checkpoint")
 }
 
 /// A truth value of `[tools]`.
@@ -65,30 +71,27 @@ impl To<'_> {
     }
 
     /// A template that cannot do what every conversation needs.
-    fn unsupported(&self, message: String, place: Option<&Place>) -> Diagnostic {
-        let diagnostic = Diagnostic::new(Id::TemplateUnsupported, message);
+    fn unfit(&self, message: String, why: &str) -> Diagnostic {
+        Diagnostic::new(Id::TemplateUnsupported, message)
+            .label(&self.spec.chat.template.span, why)
+            .help("put a template that renders such conversations beside MODEL.toml, and name it in `[chat] template`")
+    }
+
+    /// A template that fails, and where.
+    fn unsupported(&self, message: String, place: &Place) -> Diagnostic {
         let chosen = &self.spec.chat.template.span;
-        let line = place.and_then(|place| self.line(place));
-        let diagnostic = match (line, place) {
-            (Some(line), Some(place)) => {
-                diagnostic.label(&line, text(&place.message)).context(chosen, "the template of this model")
-            }
-            (_, Some(place)) => {
-                // What the template says itself stands in it.
-                let said = place.message.rsplit_once(": ").and_then(|(_, said)| self.find([said, said]));
-                let diagnostic = diagnostic.label(chosen, text(&place.message));
-                said.iter().fold(diagnostic, |d, said| d.context(said, "said here"))
-            }
-            (_, None) => diagnostic.label(chosen, "the model would answer what it has not read"),
+        let Some(line) = self.line(place) else {
+            // What the template says itself stands in it.
+            let said = place.message.rsplit_once(": ").and_then(|(_, said)| self.find([said, said]));
+            return said.iter().fold(self.unfit(message, &text(&place.message)), |d, said| d.context(said, "said here"));
         };
-        if place.is_none_or(|place| place.line.is_none()) {
-            return diagnostic
-                .help("put a template that renders such conversations beside MODEL.toml, and name it in `[chat] template`");
-        }
-        diagnostic.help(
-            "templates have what transformers gives them (Jinja2, Python's methods of strings and dicts, `strftime_now`, \
-             `raise_exception`); put one that keeps to it beside MODEL.toml, and name it in `[chat] template`",
-        )
+        Diagnostic::new(Id::TemplateUnsupported, message)
+            .label(&line, text(&place.message))
+            .context(chosen, "the template of this model")
+            .help(
+                "templates have what transformers gives them (Jinja2, Python's methods of strings and dicts, `strftime_now`, \
+                 `raise_exception`); put one that keeps to it beside MODEL.toml, and name it in `[chat] template`",
+            )
     }
 
     fn two_sources(&self, fault: &Fault, parser: ToolParser, readers: &[ToolParser]) -> Diagnostic {

@@ -2,7 +2,7 @@
 
 use tenon_formats::chat::TemplateSource;
 
-use super::{TemplateFile, against_template};
+use super::against_checkpoint;
 use crate::diagnostic::{Diagnostics, Format};
 use crate::parse::fixtures::{MODEL, parse_files};
 
@@ -14,13 +14,16 @@ const TEACHES: &str = "{% for m in messages %}\n<|{{ m.role }}|>{{ m.content or 
 
 /// What is said, in the short form, about a checkpoint with this template.
 fn said(tools: &str, template: &TemplateSource) -> (String, String) {
+    said_of(tools, Some(template))
+}
+
+fn said_of(tools: &str, template: Option<&TemplateSource>) -> (String, String) {
     let model = MODEL.replace("[tools]\nparser = \"none\"", &format!("[tools]\n{tools}"));
     assert_ne!(model, MODEL);
     let (specs, diags, mut sources) = parse_files(&[("specs/smol/MODEL.toml", &model)]);
     assert!(!diags.has_errors(), "{}", diags.render(&sources, Format::Short, false));
-    let file = TemplateFile::of_checkpoint(template, &mut sources);
     let mut found = Diagnostics::default();
-    found.extend(against_template(&specs.models["smol"].0, file, &sources));
+    found.extend(against_checkpoint(&specs.models["smol"].0, template, &mut sources));
     (found.render(&sources, Format::Short, false), found.render(&sources, Format::Human, false))
 }
 
@@ -31,6 +34,12 @@ fn rules(parser: &str) -> String {
 #[test]
 fn a_checkpoint_whose_template_fits_is_accepted() {
     assert_eq!(said(&rules("hermes"), &TemplateSource::new(TEACHES)).0, "");
+}
+
+#[test]
+fn a_checkpoint_without_a_template_is_refused_where_the_spec_takes_it() {
+    let (short, _) = said_of(&rules("hermes"), None);
+    assert!(short.ends_with("error[template-unsupported]: the checkpoint has no chat template\n"), "{short}");
 }
 
 #[test]

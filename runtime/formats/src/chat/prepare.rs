@@ -104,10 +104,10 @@ fn try_tools(template: &mut ChatTemplate, settings: ToolSettings, faults: &mut V
     if !is_read {
         return faults.push(Fault::OtherFormat { parser, readers: facts.readers() });
     }
-    if source == ToolSource::Template {
-        if let Some(shown) = begins(40).filter(|text| steering && !parser.is_opened_by(text)) {
-            faults.push(Fault::Steering { parser, shown });
-        }
+    if source == ToolSource::Template
+        && let Some(shown) = begins(40).filter(|text| steering && !parser.is_opened_by(text))
+    {
+        faults.push(Fault::Steering { parser, shown });
     }
     template.tools = Some(ToolFormat { parser, source, steering, thinking });
     let tools = [tool()];
