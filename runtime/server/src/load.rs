@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tenon_core::cpu::{Isa, physical_threads};
 use tenon_core::model::{LoadOptions, Memory, Model, ModelEntry, ModelInfo, PullSource};
 use tenon_core::weights::{Checkpoint, LoadError};
+use tenon_engine::template::{self, Settings};
 use tenon_engine::{ChatTemplate, Engine, EngineConfig, Request, SamplingParams, Tokenizer, random_seed};
 
 use crate::Failure;
@@ -119,6 +120,21 @@ pub struct Loaded {
     pub memory: Memory,
 }
 
+/// Tokenizer and chat template of a model, the latter tried with the tools and the reasoning of its spec; raw prompts need none.
+pub fn words(info: &ModelInfo, checkpoint: &Checkpoint, raw: bool) -> Result<(Tokenizer, Option<ChatTemplate>), Failure> {
+    let tokenizer = Tokenizer::load(checkpoint)?;
+    if tokenizer.vocab_size() > info.vocab_size {
+        let (tokens, rows) = (tokenizer.vocab_size(), info.vocab_size);
+        return Err(format!("the tokenizer has {tokens} tokens, and {} has embeddings for {rows}", info.name).into());
+    }
+    if raw {
+        return Ok((tokenizer, None));
+    }
+    let settings = Settings { tools: info.tools, reasoning: info.reasoning };
+    let template = template::load(checkpoint, info.chat_template, settings, &tokenizer)?;
+    Ok((tokenizer, template))
+}
+
 /// Loads what answers one prompt at a time; a raw prompt needs no chat template.
 pub fn for_text(
     models: &[&'static ModelEntry],
@@ -145,12 +161,7 @@ pub fn for_sequences(
     let info = entry.info;
     let context = context_tokens(info, context)?;
     let checkpoint = checkpoint(info, args.weights.as_ref(), &Home::find()?)?;
-    let tokenizer = Tokenizer::load(&checkpoint)?;
-    if tokenizer.vocab_size() > info.vocab_size {
-        let (tokens, rows) = (tokenizer.vocab_size(), info.vocab_size);
-        return Err(format!("the tokenizer has {tokens} tokens, and {name} has embeddings for {rows}").into());
-    }
-    let template = if raw { None } else { ChatTemplate::load(&checkpoint, info.chat_template, &tokenizer)? };
+    let (tokenizer, template) = words(info, &checkpoint, raw)?;
     let pages = context.div_ceil(PAGE_SIZE);
     let sizes = Sizes {
         page_size: PAGE_SIZE,

@@ -13,11 +13,13 @@ mod request;
 mod routes;
 mod worker;
 
+use std::borrow::Cow;
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::serve::ListenerExt;
+use serde_json::Value;
 use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Request, Tokenizer};
 use tokio::net::TcpListener;
@@ -150,6 +152,18 @@ impl Service {
             None => Err(self.worker.gone()),
         }
     }
+}
+
+/// The text of a request's prompt: what the routes would tokenize.
+///
+/// # Errors
+/// What a route would refuse the body for, in one line.
+pub fn render(served: &Served, body: Value) -> Result<String, String> {
+    let prompt = match body.get("prompt") {
+        Some(_) => openai::read_completion(body, &served.name).map(|(request, _)| request.prompt),
+        None => openai::read_to_render(body, &served.name),
+    };
+    prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
 }
 
 fn seconds_since_1970() -> u64 {
