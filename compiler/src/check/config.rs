@@ -1,8 +1,8 @@
 //! What the checkpoint's config must say, in the canonical keys of [`tenon_formats::config`].
 
 use super::deviation::Deviations;
-use super::stated::Stated;
 use super::size;
+use super::stated::Stated;
 use crate::architecture::{Architecture, Bias, Implied, LayerTypes, SoftCaps};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id};
 use crate::model::{

@@ -62,7 +62,8 @@ impl Deviations {
             }
             if let Some(first) = found.iter().find(|other| (&other.table, other.key()) == (&one.table, one.key)) {
                 let diagnostic = Diagnostic::new(Id::DuplicateValue, format!("`{}` deviates twice", one.path()));
-                diags.push(diagnostic.label(&name.span, "again").context(&first.name.span, "first here"));
+                let diagnostic = diagnostic.label(&name.span, "again").context(&first.name.span, "first here");
+                diags.push(diagnostic.help("delete one of the two"));
                 continue;
             }
             found.push(Resolved {
@@ -103,7 +104,7 @@ impl Deviations {
     pub fn unused(&self, model_type: &Spanned<String>, diags: &mut Diagnostics) {
         for one in self.0.iter().filter(|one| one.config.is_empty() && !one.lifts) {
             let message = format!("`{}` deviates from nothing", one.name.value);
-            let diagnostic = Diagnostic::new(Id::UnusedDefinition, message).label(&one.name.span, "is no deviation");
+            let diagnostic = Diagnostic::new(Id::DeviationRefused, message).label(&one.name.span, "is no deviation");
             let agrees = format!("what every `{}` has", model_type.value);
             let diagnostic = match &one.place {
                 Some((_, value)) => diagnostic.context(value, agrees),
@@ -119,8 +120,7 @@ impl Deviations {
             Some((_, value)) => sources.text(value).to_owned(),
             None => "left out".to_owned(),
         };
-        let deviation =
-            |one: &Resolved| Deviation { key: one.name.value.clone(), value: value(one), reason: one.reason.clone() };
+        let deviation = |one: &Resolved| Deviation { key: one.name.value.clone(), value: value(one), reason: one.reason.clone() };
         self.0.iter().map(deviation).collect()
     }
 }
@@ -147,7 +147,8 @@ fn unknown(name: &Spanned<String>, stated: &[Stated<'_>]) -> Diagnostic {
     let mut known: Vec<&str> = stated.iter().map(|stated| stated.key).collect();
     known.extend(paths.iter().map(String::as_str));
     let message = format!("`[deviation]` names `{}`, which no checkpoint is compared by", name.value);
-    let diagnostic = Diagnostic::new(Id::UnknownKey, message).label(&name.span, "neither a config nor the architecture says it");
+    let diagnostic =
+        Diagnostic::new(Id::DeviationRefused, message).label(&name.span, "neither a config nor the architecture says it");
     suggest(diagnostic, &name.value, &known, &name.span, || {
         "name a key of `[model]`, `[mixer.*]` or `[ffn.*]` that config.json or the architecture states too".to_owned()
     })
@@ -155,7 +156,7 @@ fn unknown(name: &Spanned<String>, stated: &[Stated<'_>]) -> Diagnostic {
 
 fn ambiguous(name: &Spanned<String>, several: &[&Stated<'_>]) -> Diagnostic {
     let message = format!("`{}` is stated in {} tables", name.value, several.len());
-    let diagnostic = Diagnostic::new(Id::UnknownReference, message).label(&name.span, "which of them deviates?");
+    let diagnostic = Diagnostic::new(Id::DeviationRefused, message).label(&name.span, "which of them deviates?");
     let places = several.iter().filter_map(|stated| Some((stated.place?.0, stated)));
     let diagnostic = places.fold(diagnostic, |d, (key, stated)| d.context(key, format!("`[{}]`", stated.table)));
     let paths: Vec<String> = several.iter().map(|stated| stated.path()).collect();

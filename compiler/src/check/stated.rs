@@ -139,7 +139,13 @@ impl<'s> List<'s> {
         self.found.last_mut().expect("one was pushed")
     }
 
-    fn add<T>(&mut self, key: &'static str, stated: &'s Spanned<T>, kind: Kind, deviates: Result<(), &'static str>) -> &mut Stated<'s> {
+    fn add<T>(
+        &mut self,
+        key: &'static str,
+        stated: &'s Spanned<T>,
+        kind: Kind,
+        deviates: Result<(), &'static str>,
+    ) -> &mut Stated<'s> {
         self.push(key, Some((&stated.key, &stated.span)), kind, deviates)
     }
 

@@ -16,7 +16,17 @@ const RUNTIME: [(&str, &[&str]); 5] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
     (
         "tenon_core::model",
-        &["BundledFile", "ChatTemplate", "Deviation", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"],
+        &[
+            "BundledFile",
+            "ChatTemplate",
+            "Deviation",
+            "KvLayer",
+            "ModelEntry",
+            "ModelInfo",
+            "PipPart",
+            "PullSource",
+            "SamplingDefaults",
+        ],
     ),
     ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
@@ -245,9 +255,10 @@ fn info(program: &Program<'_>) -> TokenStream {
     };
     let (temperature, top_p) = (f32_literal(model.sampling.temperature as f32), f32_literal(model.sampling.top_p as f32));
     let top_k = proc_macro2::Literal::u64_unsuffixed(model.sampling.top_k);
-    let deviations = model.deviations.iter().map(|Deviation { key, value, reason }| {
-        quote!(Deviation { key: #key, value: #value, reason: #reason })
-    });
+    let deviations = model
+        .deviations
+        .iter()
+        .map(|Deviation { key, value, reason }| quote!(Deviation { key: #key, value: #value, reason: #reason }));
     let kv_elements = program.kv_elements();
     let per_token = |of: CacheDtype| kv_elements.iter().find(|(c, _)| *c == of).map_or(0, |(_, n)| *n as usize);
     let chosen = int(per_token(CacheDtype::Chosen));
