@@ -232,6 +232,8 @@ fn a_deviation_is_the_only_way_around_a_key() {
         assert_eq!(ids(&deviating, &changed), [Id::CheckpointMismatch], "{key}");
         let said = deviating.model.deviations.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert!(said[0].starts_with(key) && said[0].ends_with(": a test"), "{said:?}");
+        let plan = tenon_compiler::emit::plan_text(&tenon_compiler::programs(&deviating.model));
+        assert!(plan.contains(&format!("deviates    {}\n", said[0])), "{plan}");
     }
 }
 

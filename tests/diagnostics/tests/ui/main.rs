@@ -52,6 +52,9 @@ fn main() -> ExitCode {
     }
     let several = CASES.iter().find(|case| case.name.ends_with("in_two_files")).expect("a case with errors in two files");
     trials.push(trial("binary/check_prints_all_forms", || binary::checks(several)));
+    let of_checkpoint =
+        CASES.iter().find(|case| case.name == "checkpoint-mismatch/config_value").expect("a case of a checkpoint");
+    trials.push(trial("binary/check_compares_a_checkpoint", || binary::compares(of_checkpoint)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
