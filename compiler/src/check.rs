@@ -1,9 +1,11 @@
 //! `check`: specs become models, or diagnostics. The only stage that refuses anything.
 
 mod arrays;
+pub mod checkpoint;
 mod config;
 mod conventions;
 mod coverage;
+mod deviation;
 mod experts;
 mod factors;
 mod fit;
@@ -12,9 +14,11 @@ mod latent;
 mod launch;
 mod layers;
 mod mixer;
+pub(crate) mod stated;
 mod templates;
 pub mod tools;
 
+use self::deviation::Deviations;
 use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
 use crate::model::{Checkpoint, Model, Pull, Sampling};
@@ -115,12 +119,15 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         diags.push(suggest_text(diagnostic, model_type, &known, || format!("this version has {}", quoted(&known))));
     }
 
+    let stated = stated::all(spec, architecture);
+    let mut deviations = Deviations::resolve(spec, &stated, architecture, diags);
     let kinds = layers::kinds(spec, diags);
     let (kinds, pattern) = kinds?;
     let architecture = architecture?;
     let factors = factors::factors(spec, diags)?;
-    conventions::check(spec, architecture, diags);
-    let contract = config::contract(spec, architecture, &kinds, &pattern, diags);
+    conventions::check(spec, architecture, &mut deviations, diags);
+    deviations.unused(&spec.checkpoint.model_type, diags);
+    let contract = config::contract(spec, architecture, &kinds, &pattern, &stated, &deviations, diags);
 
     Some(Model {
         name: table.name.value.clone(),
@@ -149,6 +156,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         kinds,
         pattern,
         config: contract,
+        deviations: deviations.for_model(sources),
         chat_template,
         formats: tools::settings(spec),
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },

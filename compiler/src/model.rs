@@ -52,6 +52,8 @@ pub struct Model {
     pub pattern: Vec<usize>,
     /// What the checkpoint's config must say.
     pub config: ConfigContract,
+    /// Where the spec departs from its checkpoint's config, or from the architecture, on purpose.
+    pub deviations: Vec<Deviation>,
     /// Where the chat template comes from.
     pub chat_template: ChatTemplate,
     /// How the model calls tools and marks its reasoning.
@@ -161,6 +163,23 @@ pub struct ConfigContract {
     pub ignored: Vec<(String, String)>,
 }
 
+/// A statement of the spec that departs from the checkpoint's config, or from the architecture, on purpose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The key of MODEL.toml, as `[deviation]` names it.
+    pub key: String,
+    /// What the spec says, as it is written there.
+    pub value: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Deviation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} = {}: {}", self.key, self.value, self.reason)
+    }
+}
+
 /// The value that a config key must have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigValue {
@@ -180,6 +199,8 @@ pub enum ConfigValue {
     AbsentOr(Box<ConfigValue>),
     /// A list that repeats this name once per layer.
     Each(String, usize),
+    /// Anything but this, from which the spec departs under this key of `[deviation]`.
+    Not(Box<ConfigValue>, String),
     /// Blocks of this model disagree, so that no value of one key can be right.
     Conflict,
 }

@@ -1,8 +1,8 @@
 //! What the checkpoint's config must say, in the canonical keys of [`tenon_formats::config`].
 
-mod stated;
-
+use super::deviation::Deviations;
 use super::size;
+use super::stated::Stated;
 use crate::architecture::{Architecture, Bias, Implied, LayerTypes, SoftCaps};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id};
 use crate::model::{
@@ -17,6 +17,8 @@ pub fn contract(
     architecture: &Architecture,
     kinds: &[BlockKind],
     pattern: &[usize],
+    stated: &[Stated<'_>],
+    deviations: &Deviations,
     diags: &mut Diagnostics,
 ) -> ConfigContract {
     let mut contract = Contract {
@@ -26,8 +28,12 @@ pub fn contract(
         full: *spec.checkpoint.format != CheckpointFormat::Gguf,
         keys: Keys::default(),
     };
+    contract.keys.deviate = deviations.of_tables(&["model", "layers", "checkpoint"]);
     contract.model(pattern);
     for kind in kinds {
+        if let Some((name, _)) = &kind.mixer {
+            contract.keys.deviate = deviations.of_tables(&[&format!("mixer.{name}"), &format!("mixer.{name}.rope")]);
+        }
         match &kind.mixer {
             Some((_, Mixer::Gqa(gqa))) => contract.gqa(gqa),
             Some((_, Mixer::Mla(mla))) => contract.mla(mla),
@@ -35,10 +41,12 @@ pub fn contract(
             Some((_, Mixer::GatedDeltaNet(net))) => contract.gated_delta_net(net),
             None => {}
         }
-        if let Some((_, ffn)) = &kind.ffn {
+        if let Some((name, ffn)) = &kind.ffn {
+            contract.keys.deviate = deviations.of_tables(&[&format!("ffn.{name}")]);
             contract.ffn(ffn);
         }
     }
+    contract.keys.deviate = deviations.all();
     let mut ignored = Vec::new();
     if contract.full {
         contract.layers(kinds, pattern);
@@ -50,13 +58,21 @@ pub fn contract(
             }
         }
     }
-    let keys = contract.keys.0;
+    // What only the checkpoint states, and the spec leaves out on purpose.
+    for (key, _) in deviations.all() {
+        if !contract.keys.list.iter().any(|(k, _)| k == key) {
+            contract.keys.add(key, ConfigValue::Absent);
+        }
+    }
+    let keys = contract.keys.list;
     for (key, reason) in &spec.config_ignore {
         if keys.iter().any(|(k, _)| *k == key.value) {
             let message = format!("`{}` changes the output and cannot be ignored", key.value);
             let diagnostic = Diagnostic::new(Id::ConfigIgnoreBound, message);
-            let diagnostic = match stated::place(spec, &key.value) {
-                Some(place) => diagnostic.label(&key.span, "ignored").context(place, "the spec states it here"),
+            let states = |stated: &&Stated<'_>| stated.config.contains(&key.value.as_str());
+            let place = stated.iter().find(states).and_then(|stated| stated.place);
+            let diagnostic = match place {
+                Some((place, _)) => diagnostic.label(&key.span, "ignored").context(place, "the spec states it here"),
                 None => diagnostic.label(&key.span, "the architecture fixes its value"),
             };
             diags.push(diagnostic.help("delete the entry: the checkpoint is compared with the spec"));
@@ -335,16 +351,33 @@ fn layer_type(kind: &BlockKind) -> &'static str {
 }
 
 #[derive(Default)]
-struct Keys(Vec<(String, ConfigValue)>);
+struct Keys {
+    list: Vec<(String, ConfigValue)>,
+    /// Keys of the config from which the table in hand departs, with the key of `[deviation]`.
+    deviate: Vec<(&'static str, String)>,
+}
 
 impl Keys {
-    /// Of a value that may be absent and the same one that may not, the second is asked for.
+    /// Of a value that may be absent and the same one that may not, the second is asked for. A value that the config must not have is
+    /// asked for where no table asks for one that it must.
     fn add(&mut self, key: &str, value: ConfigValue) {
-        match self.0.iter_mut().find(|(k, _)| k == key) {
+        let value = match self.deviate.iter().find(|(config, _)| *config == key) {
+            Some((_, deviation)) => ConfigValue::Not(Box::new(value), deviation.clone()),
+            None => value,
+        };
+        match self.list.iter_mut().find(|(k, _)| k == key) {
             Some((_, known)) if *known == value || value == absent_or(known.clone()) => {}
             Some((_, known)) if *known == absent_or(value.clone()) => *known = value,
+            Some((_, ConfigValue::Not(..))) if !matches!(value, ConfigValue::Not(..)) => self.replace(key, value),
+            Some((_, known)) if matches!(value, ConfigValue::Not(..)) && !matches!(known, ConfigValue::Not(..)) => {}
             Some((_, known)) => *known = ConfigValue::Conflict,
-            None => self.0.push((key.to_owned(), value)),
+            None => self.list.push((key.to_owned(), value)),
+        }
+    }
+
+    fn replace(&mut self, key: &str, value: ConfigValue) {
+        if let Some((_, known)) = self.list.iter_mut().find(|(k, _)| k == key) {
+            *known = value;
         }
     }
 

@@ -74,6 +74,7 @@ ids! {
     TargetNotEmitted = "target-not-emitted", "A target that this version can check and cannot emit.";
     TemplateInvalid = "template-invalid", "A TEMPLATE.toml that contradicts itself.";
     ConfigIgnoreBound = "config-ignore-bound", "A key of config.json that is ignored although the spec binds it.";
+    DeviationRefused = "deviation-refused", "A deviation of a key in which a spec cannot depart from its checkpoint.";
     CheckpointMismatch = "checkpoint-mismatch", "A checkpoint that is not the model of the spec.";
     ConfigKeyUnbound = "config-key-unbound", "A key of config.json that nothing accounts for.";
     ToolFormatConflict = "tool-format-conflict", "A chat template and the parsers of the spec that do not agree.";

@@ -10,7 +10,7 @@ use super::imports::Imports;
 use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust};
 use crate::diagnostic::thousands;
 use crate::lower;
-use crate::model::{ChatTemplate, ConfigValue, KvCache, KvDtype, Model, Pull, Target};
+use crate::model::{ChatTemplate, ConfigValue, Deviation, KvCache, KvDtype, Model, Pull, Target};
 use crate::program::{CacheDtype, Program, Schedule};
 
 /// What `mod.rs` may import from the runtime.
@@ -21,6 +21,7 @@ const RUNTIME: [(&str, &[&str]); 5] = [
         &[
             "BundledFile",
             "ChatTemplate",
+            "Deviation",
             "KvLayer",
             "ModelEntry",
             "ModelInfo",
@@ -223,6 +224,10 @@ fn expected(value: &ConfigValue) -> TokenStream {
             let inner = expected(inner);
             quote!(Expected::AbsentOr(&#inner))
         }
+        ConfigValue::Not(inner, deviation) => {
+            let inner = expected(inner);
+            quote!(Expected::Not(&#inner, #deviation))
+        }
         ConfigValue::Conflict => unreachable!("check leaves conflicting keys out"),
     }
 }
@@ -263,6 +268,10 @@ fn info(program: &Program<'_>) -> TokenStream {
     );
     let (temperature, top_p) = (f32_literal(model.sampling.temperature as f32), f32_literal(model.sampling.top_p as f32));
     let top_k = proc_macro2::Literal::u64_unsuffixed(model.sampling.top_k);
+    let deviations = model
+        .deviations
+        .iter()
+        .map(|Deviation { key, value, reason }| quote!(Deviation { key: #key, value: #value, reason: #reason }));
     let kv_elements = program.kv_elements();
     let per_token = |of: CacheDtype| kv_elements.iter().find(|(c, _)| *c == of).map_or(0, |(_, n)| *n as usize);
     let chosen = int(per_token(CacheDtype::Chosen));
@@ -288,6 +297,7 @@ fn info(program: &Program<'_>) -> TokenStream {
             tools: #tools,
             reasoning: #reasoning,
             sampling: SamplingDefaults { temperature: #temperature, top_p: #top_p, top_k: #top_k },
+            deviations: &[#(#deviations),*],
         };
     }
 }

@@ -91,6 +91,25 @@ pub struct ModelInfo {
     pub reasoning: Option<ReasoningParser>,
     /// Sampling parameters of a request that states none.
     pub sampling: SamplingDefaults,
+    /// Where the spec departs from its checkpoint's config, or from the architecture, on purpose.
+    pub deviations: &'static [Deviation],
+}
+
+/// A statement of a spec that departs from the checkpoint's config, or from the architecture, on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The key of MODEL.toml.
+    pub key: &'static str,
+    /// What the spec says, as it is written there.
+    pub value: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+impl std::fmt::Display for Deviation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} = {}: {}", self.key, self.value, self.reason)
+    }
 }
 
 impl ModelInfo {

@@ -26,6 +26,7 @@ static INFO: ModelInfo = ModelInfo {
     tools: None,
     reasoning: None,
     sampling: SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 },
+    deviations: &[],
 };
 
 /// Limits with which chunks, pages and steps all matter.

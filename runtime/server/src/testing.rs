@@ -25,4 +25,5 @@ pub static INFO: ModelInfo = ModelInfo {
     tools: None,
     reasoning: None,
     sampling: SamplingDefaults { temperature: 0.5, top_p: 1.0, top_k: 0 },
+    deviations: &[],
 };

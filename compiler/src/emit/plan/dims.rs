@@ -47,6 +47,9 @@ pub(super) fn dims(model: &Model, text: &mut String) {
             line(text, format!("{name:<11} {}", router(moe)));
         }
     }
+    for (i, deviation) in model.deviations.iter().enumerate() {
+        line(text, format!("{:<11} {deviation}", if i == 0 { "deviates" } else { "" }));
+    }
     formats(model.formats, text);
 }
 

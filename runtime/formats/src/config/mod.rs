@@ -257,7 +257,7 @@ impl CanonicalConfig {
     }
 
     /// Sets keys that are not there and that the file did not turn off with null.
-    fn fill_defaults(&mut self, defaults: &[(&str, Expected)], is_null: impl Fn(&str) -> bool) {
+    fn fill_defaults(&mut self, defaults: &[(&str, Expected<'_>)], is_null: impl Fn(&str) -> bool) {
         let model_type = self.model_type().to_owned();
         for (key, value) in defaults {
             if !is_null(key)
@@ -325,7 +325,7 @@ pub(crate) fn as_int(value: &Value) -> Option<u64> {
 }
 
 /// A value as a message shows it: cut where it is long.
-pub(crate) fn show(value: &Value) -> String {
+pub fn show(value: &Value) -> String {
     const LONGEST: usize = 60;
     let mut text = Bounded { text: String::new(), left: LONGEST };
     // The only error is that of a full text, and then the rest is not even written.

@@ -33,13 +33,12 @@ fn main() -> ExitCode {
         trial("meta/common_mistakes", || mistakes::enough(&CASES)),
     ];
     for case in CASES.iter() {
-        match Stage::of(case.id) {
-            Stage::Load => continue,
+        match case.stage() {
             Stage::Frozen => {
                 trials.push(trial(&case.name, || stage::run(case)));
                 continue;
             }
-            Stage::Check | Stage::Build => trials.push(trial(&case.name, || stage::run(case))),
+            Stage::Check | Stage::Build | Stage::Load => trials.push(trial(&case.name, || stage::run(case))),
         }
         if advice::has_patches(case) {
             trials.push(trial(&format!("{}/patches", case.name), || advice::patches(case)));
@@ -53,6 +52,9 @@ fn main() -> ExitCode {
     }
     let several = CASES.iter().find(|case| case.name.ends_with("in_two_files")).expect("a case with errors in two files");
     trials.push(trial("binary/check_prints_all_forms", || binary::checks(several)));
+    let of_checkpoint =
+        CASES.iter().find(|case| case.name == "checkpoint-mismatch/config_value").expect("a case of a checkpoint");
+    trials.push(trial("binary/check_compares_a_checkpoint", || binary::compares(of_checkpoint)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

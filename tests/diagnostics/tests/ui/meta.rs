@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tenon_compiler::diagnostic::{Diagnostic, Format, Id};
+use tenon_compiler::diagnostic::{Diagnostic, Diagnostics, Format, Id};
 use tenon_compiler::source::SourceMap;
 
-use tenon_diagnostics::case::{Case, Files, build, check, entries, relative, ui};
+use tenon_diagnostics::case::{Case, Files, build, check, diagnose, entries, relative, ui};
 use tenon_diagnostics::stage::Stage;
 
 /// Every id has a case, every folder is an id, and every folder of cases holds cases and nothing else.
@@ -43,7 +43,8 @@ pub fn folders(cases: &[Case]) -> Result<(), String> {
 }
 
 fn is_of_a_case(file: &std::path::Path) -> bool {
-    file.is_file() && file.file_name().is_some_and(|name| name == "case.toml" || name == "expected.txt")
+    file.is_file()
+        && file.file_name().is_some_and(|name| ["case.toml", "expected.txt", "loaded.txt"].iter().any(|known| name == *known))
 }
 
 /// The bases have no error of their own, and each has cases.
@@ -103,8 +104,7 @@ pub fn wording(cases: &[Case]) -> Result<(), String> {
 pub fn forms(cases: &[Case]) -> Result<(), String> {
     let mut wrong = Vec::new();
     for case in cases.iter().filter(|case| is_compilers(case)) {
-        let sources = case.files().sources();
-        let found = build(&sources);
+        let (found, sources) = found(case);
         let (diagnostics, short) = (found.sorted(), found.render(&sources, Format::Short, false));
         if short.lines().count() != diagnostics.len() {
             wrong.push(format!("{}: {} lines for {} diagnostics", case.name, short.lines().count(), diagnostics.len()));
@@ -161,7 +161,7 @@ fn is_json(json: &str, diagnostics: &[&Diagnostic], sources: &SourceMap) -> Resu
 pub fn sites(cases: &[Case]) -> Result<(), String> {
     let mut reached: BTreeSet<(String, u32)> = BTreeSet::new();
     for case in cases.iter().filter(|case| is_compilers(case)) {
-        let found = build(&case.files().sources());
+        let (found, _) = found(case);
         reached.extend(found.sorted().iter().map(|d| (d.site.0.file().replace('\\', "/"), d.site.0.line())));
     }
     let root = ui().ancestors().nth(2).expect("tests/ui stands in the workspace").to_path_buf();
@@ -197,17 +197,26 @@ fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 fn every_diagnostic(cases: &[Case], look: impl Fn(&Diagnostic, &SourceMap) -> Vec<String>) -> Vec<String> {
     let mut wrong = Vec::new();
     for case in cases.iter().filter(|case| is_compilers(case)) {
-        let sources = case.files().sources();
-        for diagnostic in build(&sources).sorted() {
+        let (found, sources) = found(case);
+        for diagnostic in found.sorted() {
             wrong.extend(look(diagnostic, &sources).into_iter().map(|why| format!("{}: {why}", case.name)));
         }
     }
     wrong
 }
 
-/// Whether the compiler alone finds it, from the sources.
+/// Whether the compiler finds it, from the sources, or from them and a checkpoint.
 fn is_compilers(case: &Case) -> bool {
-    matches!(Stage::of(case.id), Stage::Check | Stage::Build)
+    matches!(case.stage(), Stage::Check | Stage::Build | Stage::Load)
+}
+
+/// Everything that it finds in a case, with the sources.
+fn found(case: &Case) -> (Diagnostics, SourceMap) {
+    if case.stage() == Stage::Load {
+        return diagnose(&case.files());
+    }
+    let sources = case.files().sources();
+    (build(&sources), sources)
 }
 
 fn none(wrong: impl IntoIterator<Item = String>) -> Result<(), String> {

@@ -1,17 +1,20 @@
 //! The text that is printed for a case.
 
 use tenon_compiler::diagnostic::Format;
-use tenon_diagnostics::case::{Case, build, check};
+use tenon_diagnostics::case::{Case, build, diagnose};
 use tenon_diagnostics::stage::Stage;
 
 use crate::{binary, frozen};
 
 /// The case's own id is among those reported, and the text is that of `expected.txt`.
 pub fn run(case: &Case) -> Result<(), String> {
-    let text = match Stage::of(case.id) {
-        stage @ (Stage::Check | Stage::Build) => {
-            let sources = case.files().sources();
-            let found = if stage == Stage::Check { check(&sources) } else { build(&sources) };
+    let text = match case.stage() {
+        stage @ (Stage::Check | Stage::Build | Stage::Load) => {
+            let files = case.files();
+            let (mut found, sources) = diagnose(&files);
+            if stage == Stage::Build {
+                found = build(&sources);
+            }
             let text = found.render(&sources, Format::Human, false);
             if !found.sorted().iter().any(|d| d.id == case.id) {
                 return Err(format!("{} is not reported\n{text}", case.id));
@@ -22,7 +25,6 @@ pub fn run(case: &Case) -> Result<(), String> {
             text
         }
         Stage::Frozen => frozen::text(case)?,
-        Stage::Load => return Err("load errors are the runtime's, and tested there".to_owned()),
     };
     case.compare(&text)
 }

@@ -154,8 +154,11 @@ mod configs {
                 "{path} does not fit the plan in 2 places:\n  \
                    vocab_size: the spec says 8, the checkpoint has 9\n  \
                    model.norm.weight is missing\n\
+                 what the spec says, and where: tenon check NAME --checkpoint {path}\n\
+                 why it is an error: tenon explain checkpoint-mismatch\n\
                  load the checkpoint that the spec names, or write the spec of this one: tenon new NAME --from {path}; \
-                 what cannot change the output goes into the spec's [config] ignore or [weights] ignore, with the reason"
+                 what cannot change the output goes into the spec's [config] ignore or [weights] ignore, and a departure on purpose \
+                 into [deviation], with the reason"
             )
         );
     }
@@ -168,8 +171,8 @@ fn a_message_does_not_list_hundreds_of_tensors() {
     let checkpoint = Arc::new(Checkpoint::open(dir.path()).unwrap());
     let cpu = Cpu::new(1, Isa::Portable).unwrap();
     let error = Loader::new(&checkpoint, &cpu, HF.tensors, &HF.config).unwrap_err().to_string();
-    assert!(error.contains("in 500 places:\n  stray000 is") && error.contains("\n  and 440 more\nload the"), "{error}");
-    assert_eq!(error.lines().count(), 1 + 60 + 1 + 1);
+    assert!(error.contains("in 500 places:\n  stray000 is") && error.contains("\n  and 440 more\nwhat the spec says"), "{error}");
+    assert_eq!(error.lines().count(), 1 + 60 + 1 + 3);
 }
 
 #[test]
