@@ -173,8 +173,6 @@ pub enum ConfigValue {
     AbsentOr(Box<ConfigValue>),
     /// A list that repeats this name once per layer.
     Each(String, usize),
-    /// Blocks of this model disagree, so that no value of one key can be right.
-    Conflict,
 }
 
 /// Where the chat template comes from.

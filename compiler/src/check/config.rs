@@ -8,10 +8,11 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Id};
 use crate::model::{
     BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, GatedDeltaNet, Gqa, Mamba2, Mixer, Mla, Moe, Rope, RopeScaling,
 };
+use crate::source::Span;
 use crate::spec::ModelSpec;
 
-/// Collects the keys that a checkpoint's config must have. Two mixers that disagree about a key leave it unbound: then the
-/// checkpoint is refused at load, because config.json has one value for all layers.
+/// Collects the keys that a checkpoint's config must have. Two tables that disagree about one of them are refused: the config has
+/// one value for all layers, and where a file leaves it to a default nothing would be compared.
 pub fn contract(
     spec: &ModelSpec,
     architecture: &Architecture,
@@ -28,6 +29,7 @@ pub fn contract(
     };
     contract.model(pattern);
     for kind in kinds {
+        contract.keys.stated_by = Some(StatedBy::Mixer(kind.mixer.as_ref().map_or("", |(name, _)| name)));
         match &kind.mixer {
             Some((_, Mixer::Gqa(gqa))) => contract.gqa(gqa),
             Some((_, Mixer::Mla(mla))) => contract.mla(mla),
@@ -35,10 +37,12 @@ pub fn contract(
             Some((_, Mixer::GatedDeltaNet(net))) => contract.gated_delta_net(net),
             None => {}
         }
-        if let Some((_, ffn)) = &kind.ffn {
+        if let Some((name, ffn)) = &kind.ffn {
+            contract.keys.stated_by = Some(StatedBy::Ffn(name));
             contract.ffn(ffn);
         }
     }
+    contract.keys.stated_by = None;
     let mut ignored = Vec::new();
     if contract.full {
         contract.layers(kinds, pattern);
@@ -50,9 +54,10 @@ pub fn contract(
             }
         }
     }
-    let keys = contract.keys.0;
+    contract.disagreements(diags);
+    let keys = contract.keys.list;
     for (key, reason) in &spec.config_ignore {
-        if keys.iter().any(|(k, _)| *k == key.value) {
+        if keys.iter().any(|known| known.key == key.value) {
             let message = format!("`{}` changes the output and cannot be ignored", key.value);
             let diagnostic = Diagnostic::new(Id::ConfigIgnoreBound, message);
             let diagnostic = match stated::place(spec, &key.value) {
@@ -65,7 +70,7 @@ pub fn contract(
         ignored.retain(|(known, _)| *known != key.value);
         ignored.push((key.value.clone(), reason.value.clone()));
     }
-    ConfigContract { keys: keys.into_iter().filter(|(_, v)| *v != ConfigValue::Conflict).collect(), ignored }
+    ConfigContract { keys: keys.into_iter().map(|bound| (bound.key, bound.value)).collect(), ignored }
 }
 
 fn absent_or(value: ConfigValue) -> ConfigValue {
@@ -77,7 +82,14 @@ struct Contract<'s> {
     architecture: &'s Architecture,
     /// The config states everything, or its class has a default for it.
     full: bool,
-    keys: Keys,
+    keys: Keys<'s>,
+}
+
+/// The table that states a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum StatedBy<'s> {
+    Mixer(&'s str),
+    Ffn(&'s str),
 }
 
 impl Contract<'_> {
@@ -301,6 +313,28 @@ impl Contract<'_> {
         }
     }
 
+    /// Reports keys about which two tables disagree: each place once, since one wrong `rope_type` makes several keys differ.
+    fn disagreements(&self, diags: &mut Diagnostics) {
+        let mut reported: Vec<&Span> = Vec::new();
+        for Disagreement { key, first, second } in &self.keys.disagreements {
+            // What the architecture fixes has been compared with its conventions.
+            let (Some(first), Some(second)) = (first, second) else { continue };
+            let (place, other) = (stated::place_in(self.spec, *second, key), stated::place_in(self.spec, *first, key));
+            if reported.contains(&place) {
+                continue;
+            }
+            reported.push(place);
+            let message = format!("a checkpoint has one `{key}` for all layers, and two tables differ about it");
+            diags.push(
+                Diagnostic::new(Id::ArchitectureMismatch, message)
+                    .label(place, "says one thing")
+                    .context(other, "says another")
+                    .note(format!("no layer of a `{}` has a value of its own", self.architecture.model_type))
+                    .help("write in both what the checkpoint's config says"),
+            );
+        }
+    }
+
     /// What each layer is, where the config lists it.
     fn layers(&mut self, kinds: &[BlockKind], pattern: &[usize]) {
         let names = |name: &dyn Fn(&BlockKind) -> &'static str| {
@@ -334,17 +368,37 @@ fn layer_type(kind: &BlockKind) -> &'static str {
     }
 }
 
+/// The keys so far, and who stated each.
 #[derive(Default)]
-struct Keys(Vec<(String, ConfigValue)>);
+struct Keys<'s> {
+    list: Vec<Bound<'s>>,
+    /// Keys of which a second table says otherwise.
+    disagreements: Vec<Disagreement<'s>>,
+    /// The table that is being read; none for `[model]` and what the architecture fixes.
+    stated_by: Option<StatedBy<'s>>,
+}
 
-impl Keys {
+struct Bound<'s> {
+    key: String,
+    value: ConfigValue,
+    by: Option<StatedBy<'s>>,
+}
+
+struct Disagreement<'s> {
+    key: String,
+    first: Option<StatedBy<'s>>,
+    second: Option<StatedBy<'s>>,
+}
+
+impl Keys<'_> {
     /// Of a value that may be absent and the same one that may not, the second is asked for.
     fn add(&mut self, key: &str, value: ConfigValue) {
-        match self.0.iter_mut().find(|(k, _)| k == key) {
-            Some((_, known)) if *known == value || value == absent_or(known.clone()) => {}
-            Some((_, known)) if *known == absent_or(value.clone()) => *known = value,
-            Some((_, known)) => *known = ConfigValue::Conflict,
-            None => self.0.push((key.to_owned(), value)),
+        let by = self.stated_by;
+        match self.list.iter_mut().find(|known| known.key == key) {
+            Some(known) if known.value == value || value == absent_or(known.value.clone()) => {}
+            Some(known) if known.value == absent_or(value.clone()) => (known.value, known.by) = (value, by),
+            Some(known) => self.disagreements.push(Disagreement { key: key.to_owned(), first: known.by, second: by }),
+            None => self.list.push(Bound { key: key.to_owned(), value, by }),
         }
     }
 

@@ -209,7 +209,6 @@ fn expected(value: &ConfigValue) -> TokenStream {
             let inner = expected(inner);
             quote!(Expected::AbsentOr(&#inner))
         }
-        ConfigValue::Conflict => unreachable!("check leaves conflicting keys out"),
     }
 }
 

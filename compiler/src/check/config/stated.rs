@@ -1,6 +1,7 @@
 //! Where MODEL.toml states what a key of config.json says.
 
-use crate::source::Span;
+use super::StatedBy;
+use crate::source::{Span, Spanned};
 use crate::spec::{FfnSpec, GqaSpec, MixerSpec, MlaSpec, ModelSpec, MoeSpec, RopeScalingSpec, RopeSpec};
 
 /// The key of MODEL.toml that states a key of config.json.
@@ -8,6 +9,25 @@ pub fn place<'s>(spec: &'s ModelSpec, key: &str) -> Option<&'s Span> {
     let mixers = spec.mixers.iter().find_map(|(_, mixer)| of_mixer(mixer, key));
     let ffns = || spec.ffns.iter().find_map(|(_, ffn)| of_ffn(ffn, key));
     of_model(spec, key).or(mixers).or_else(ffns)
+}
+
+/// The key of one table that states a key of config.json; where it is one that the table leaves out, the table's name.
+pub fn place_in<'s>(spec: &'s ModelSpec, table: StatedBy<'s>, key: &str) -> &'s Span {
+    let (name, key) = match table {
+        StatedBy::Mixer(name) => named(&spec.mixers, name, |mixer| of_mixer(mixer, key)),
+        StatedBy::Ffn(name) => named(&spec.ffns, name, |ffn| of_ffn(ffn, key)),
+    };
+    key.unwrap_or(name)
+}
+
+fn named<'s, T>(
+    tables: &'s [(Spanned<String>, T)],
+    name: &str,
+    place: impl Fn(&'s T) -> Option<&'s Span>,
+) -> (&'s Span, Option<&'s Span>) {
+    let found = tables.iter().find(|(known, _)| known.value == name);
+    let (name, table) = found.expect("only tables that a block names are read");
+    (&name.span, place(table))
 }
 
 fn of_model<'s>(spec: &'s ModelSpec, key: &str) -> Option<&'s Span> {
