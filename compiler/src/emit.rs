@@ -11,7 +11,9 @@ mod weights;
 use crate::model::Target;
 use crate::program::Program;
 
+pub(crate) use plan::instance;
 pub use plan::{Deployment, deployment, plan as plan_text};
+pub(crate) use text::thousands;
 
 /// One output file.
 #[derive(Clone, Debug, PartialEq, Eq)]
