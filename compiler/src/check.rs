@@ -3,6 +3,7 @@
 mod config;
 mod conventions;
 mod coverage;
+mod deviation;
 mod experts;
 mod factors;
 mod fit;
@@ -10,8 +11,10 @@ mod kernels;
 mod latent;
 mod layers;
 mod mixer;
+pub(crate) mod stated;
 mod templates;
 
+use self::deviation::Deviations;
 use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
 use crate::model::{ChatTemplate, Checkpoint, Model, Pull, Sampling};
@@ -97,12 +100,15 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         diags.push(suggest_text(diagnostic, model_type, &known, || format!("this version has {}", quoted(&known))));
     }
 
+    let stated = stated::all(spec, architecture);
+    let mut deviations = Deviations::resolve(spec, &stated, architecture, diags);
     let kinds = layers::kinds(spec, diags);
     let (kinds, pattern) = kinds?;
     let architecture = architecture?;
     let factors = factors::factors(spec, diags)?;
-    conventions::check(spec, architecture, diags);
-    let contract = config::contract(spec, architecture, &kinds, &pattern, diags);
+    conventions::check(spec, architecture, &mut deviations, diags);
+    deviations.unused(&spec.checkpoint.model_type, diags);
+    let contract = config::contract(spec, architecture, &kinds, &pattern, &stated, &deviations, diags);
 
     Some(Model {
         name: table.name.value.clone(),
@@ -131,6 +137,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         kinds,
         pattern,
         config: contract,
+        deviations: deviations.for_model(sources),
         chat_template: chat_template(spec, sources, diags),
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
         mla_forms: Vec::new(),

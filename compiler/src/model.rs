@@ -49,6 +49,8 @@ pub struct Model {
     pub pattern: Vec<usize>,
     /// What the checkpoint's config must say.
     pub config: ConfigContract,
+    /// Where the spec departs from its checkpoint's config, or from the architecture, on purpose.
+    pub deviations: Vec<Deviation>,
     /// Where the chat template comes from.
     pub chat_template: ChatTemplate,
     /// Sampling parameters of a request that states none.
@@ -154,6 +156,17 @@ pub struct ConfigContract {
     pub ignored: Vec<(String, String)>,
 }
 
+/// A statement of the spec that departs from the checkpoint's config, or from the architecture, on purpose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The key of MODEL.toml, as `[deviation]` names it.
+    pub key: String,
+    /// What the spec says, as it is written there.
+    pub value: String,
+    /// Why.
+    pub reason: String,
+}
+
 /// The value that a config key must have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigValue {
@@ -173,6 +186,8 @@ pub enum ConfigValue {
     AbsentOr(Box<ConfigValue>),
     /// A list that repeats this name once per layer.
     Each(String, usize),
+    /// Anything but this, from which the spec departs under this key of `[deviation]`.
+    Not(Box<ConfigValue>, String),
 }
 
 /// Where the chat template comes from.

@@ -36,6 +36,8 @@ pub struct ModelSpec {
     pub weights: WeightsTable,
     /// `[config] ignore`: key of config.json to reason.
     pub config_ignore: Vec<(Spanned<String>, Spanned<String>)>,
+    /// `[deviation]`: key of MODEL.toml, or its path, to reason.
+    pub deviation: Vec<(Spanned<String>, Spanned<String>)>,
     /// `[chat]`
     pub chat: ChatTable,
     /// `[tools]`

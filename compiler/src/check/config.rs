@@ -1,14 +1,16 @@
 //! What the checkpoint's config must say, in the canonical keys of [`tenon_formats::config`].
 
-mod stated;
+mod keys;
 
+use self::keys::{Keys, TableName};
+use super::deviation::Deviations;
 use super::size;
+use super::stated::Stated;
 use crate::architecture::{Architecture, Bias, Implied, LayerTypes, SoftCaps};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id};
 use crate::model::{
     BlockKind, CheckpointFormat, ConfigContract, ConfigValue, Ffn, GatedDeltaNet, Gqa, Mamba2, Mixer, Mla, Moe, Rope, RopeScaling,
 };
-use crate::source::Span;
 use crate::spec::ModelSpec;
 
 /// Collects the keys that a checkpoint's config must have. Two tables that disagree about one of them are refused: the config has
@@ -18,6 +20,8 @@ pub fn contract(
     architecture: &Architecture,
     kinds: &[BlockKind],
     pattern: &[usize],
+    stated: &[Stated<'_>],
+    deviations: &Deviations,
     diags: &mut Diagnostics,
 ) -> ConfigContract {
     let mut contract = Contract {
@@ -27,9 +31,13 @@ pub fn contract(
         full: *spec.checkpoint.format != CheckpointFormat::Gguf,
         keys: Keys::default(),
     };
+    contract.keys.of(None, deviations.of_tables(&["model", "layers", "checkpoint"]));
     contract.model(pattern);
     for kind in kinds {
-        contract.keys.stated_by = Some(StatedBy::Mixer(kind.mixer.as_ref().map_or("", |(name, _)| name)));
+        if let Some((name, _)) = &kind.mixer {
+            let deviate = deviations.of_tables(&[&format!("mixer.{name}"), &format!("mixer.{name}.rope")]);
+            contract.keys.of(Some(TableName::Mixer(name)), deviate);
+        }
         match &kind.mixer {
             Some((_, Mixer::Gqa(gqa))) => contract.gqa(gqa),
             Some((_, Mixer::Mla(mla))) => contract.mla(mla),
@@ -38,11 +46,11 @@ pub fn contract(
             None => {}
         }
         if let Some((name, ffn)) = &kind.ffn {
-            contract.keys.stated_by = Some(StatedBy::Ffn(name));
+            contract.keys.of(Some(TableName::Ffn(name)), deviations.of_tables(&[&format!("ffn.{name}")]));
             contract.ffn(ffn);
         }
     }
-    contract.keys.stated_by = None;
+    contract.keys.of(None, deviations.all());
     let mut ignored = Vec::new();
     if contract.full {
         contract.layers(kinds, pattern);
@@ -54,14 +62,22 @@ pub fn contract(
             }
         }
     }
-    contract.disagreements(diags);
-    let keys = contract.keys.list;
+    // What only the checkpoint states, and the spec leaves out on purpose.
+    for (key, _) in deviations.all() {
+        if !contract.keys.has(key) {
+            contract.keys.add(key, ConfigValue::Absent);
+        }
+    }
+    contract.keys.disagreements(spec, stated, architecture.model_type, diags);
+    let keys = contract.keys.into_list();
     for (key, reason) in &spec.config_ignore {
-        if keys.iter().any(|known| known.key == key.value) {
+        if keys.iter().any(|(k, _)| *k == key.value) {
             let message = format!("`{}` changes the output and cannot be ignored", key.value);
             let diagnostic = Diagnostic::new(Id::ConfigIgnoreBound, message);
-            let diagnostic = match stated::place(spec, &key.value) {
-                Some(place) => diagnostic.label(&key.span, "ignored").context(place, "the spec states it here"),
+            let states = |stated: &&Stated<'_>| stated.config.contains(&key.value.as_str());
+            let place = stated.iter().find(states).and_then(|stated| stated.place);
+            let diagnostic = match place {
+                Some((place, _)) => diagnostic.label(&key.span, "ignored").context(place, "the spec states it here"),
                 None => diagnostic.label(&key.span, "the architecture fixes its value"),
             };
             diags.push(diagnostic.help("delete the entry: the checkpoint is compared with the spec"));
@@ -70,7 +86,7 @@ pub fn contract(
         ignored.retain(|(known, _)| *known != key.value);
         ignored.push((key.value.clone(), reason.value.clone()));
     }
-    ConfigContract { keys: keys.into_iter().map(|bound| (bound.key, bound.value)).collect(), ignored }
+    ConfigContract { keys, ignored }
 }
 
 fn absent_or(value: ConfigValue) -> ConfigValue {
@@ -83,13 +99,6 @@ struct Contract<'s> {
     /// The config states everything, or its class has a default for it.
     full: bool,
     keys: Keys<'s>,
-}
-
-/// The table that states a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum StatedBy<'s> {
-    Mixer(&'s str),
-    Ffn(&'s str),
 }
 
 impl Contract<'_> {
@@ -313,28 +322,6 @@ impl Contract<'_> {
         }
     }
 
-    /// Reports keys about which two tables disagree: each place once, since one wrong `rope_type` makes several keys differ.
-    fn disagreements(&self, diags: &mut Diagnostics) {
-        let mut reported: Vec<&Span> = Vec::new();
-        for Disagreement { key, first, second } in &self.keys.disagreements {
-            // What the architecture fixes has been compared with its conventions.
-            let (Some(first), Some(second)) = (first, second) else { continue };
-            let (place, other) = (stated::place_in(self.spec, *second, key), stated::place_in(self.spec, *first, key));
-            if reported.contains(&place) {
-                continue;
-            }
-            reported.push(place);
-            let message = format!("a checkpoint has one `{key}` for all layers, and two tables differ about it");
-            diags.push(
-                Diagnostic::new(Id::ArchitectureMismatch, message)
-                    .label(place, "says one thing")
-                    .context(other, "says another")
-                    .note(format!("no layer of a `{}` has a value of its own", self.architecture.model_type))
-                    .help("write in both what the checkpoint's config says"),
-            );
-        }
-    }
-
     /// What each layer is, where the config lists it.
     fn layers(&mut self, kinds: &[BlockKind], pattern: &[usize]) {
         let names = |name: &dyn Fn(&BlockKind) -> &'static str| {
@@ -365,60 +352,5 @@ fn layer_type(kind: &BlockKind) -> &'static str {
         (Some((_, Mixer::Gqa(_) | Mixer::Mla(_))), _) => "full_attention",
         (None, Some((_, Ffn::Moe(_)))) => "moe",
         (None, _) => "mlp",
-    }
-}
-
-/// The keys so far, and who stated each.
-#[derive(Default)]
-struct Keys<'s> {
-    list: Vec<Bound<'s>>,
-    /// Keys of which a second table says otherwise.
-    disagreements: Vec<Disagreement<'s>>,
-    /// The table that is being read; none for `[model]` and what the architecture fixes.
-    stated_by: Option<StatedBy<'s>>,
-}
-
-struct Bound<'s> {
-    key: String,
-    value: ConfigValue,
-    by: Option<StatedBy<'s>>,
-}
-
-struct Disagreement<'s> {
-    key: String,
-    first: Option<StatedBy<'s>>,
-    second: Option<StatedBy<'s>>,
-}
-
-impl Keys<'_> {
-    /// Of a value that may be absent and the same one that may not, the second is asked for.
-    fn add(&mut self, key: &str, value: ConfigValue) {
-        let by = self.stated_by;
-        match self.list.iter_mut().find(|known| known.key == key) {
-            Some(known) if known.value == value || value == absent_or(known.value.clone()) => {}
-            Some(known) if known.value == absent_or(value.clone()) => (known.value, known.by) = (value, by),
-            Some(known) => self.disagreements.push(Disagreement { key: key.to_owned(), first: known.by, second: by }),
-            None => self.list.push(Bound { key: key.to_owned(), value, by }),
-        }
-    }
-
-    fn int(&mut self, key: &str, value: usize) {
-        self.add(key, ConfigValue::Int(value as u64));
-    }
-
-    fn float(&mut self, key: &str, value: f64) {
-        self.add(key, ConfigValue::Float(value));
-    }
-
-    fn bool(&mut self, key: &str, value: bool) {
-        self.add(key, ConfigValue::Bool(value));
-    }
-
-    fn optional_int(&mut self, key: &str, value: Option<usize>) {
-        self.add(key, value.map_or(ConfigValue::Absent, |value| ConfigValue::Int(value as u64)));
-    }
-
-    fn optional_float(&mut self, key: &str, value: Option<f64>) {
-        self.add(key, value.map_or(ConfigValue::Absent, ConfigValue::Float));
     }
 }

@@ -5,6 +5,7 @@ mod experts;
 
 use std::fmt::Display;
 
+use super::deviation::Deviations;
 use crate::architecture::{Architecture, Bias, FfnKind, MixerKind, SoftCaps};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, listed};
 use crate::expr::Expr;
@@ -12,8 +13,8 @@ use crate::model::{Activation, CheckpointFormat, ExpertLayout, NormPlacement};
 use crate::source::{Span, Spanned};
 use crate::spec::{FfnSpec, MixerSpec, ModelSpec, RopeSpec};
 
-/// Compares what the spec states with what every checkpoint of this `model_type` has.
-pub fn check(spec: &ModelSpec, architecture: &Architecture, diags: &mut Diagnostics) {
+/// Compares what the spec states with what every checkpoint of this `model_type` has, apart from what deviates on purpose.
+pub fn check(spec: &ModelSpec, architecture: &Architecture, deviations: &mut Deviations, diags: &mut Diagnostics) {
     let conventions = Conventions { spec, architecture };
     // Under the model_type of another model everything else differs too, and says nothing more.
     let strangers = conventions.kinds();
@@ -26,7 +27,7 @@ pub fn check(spec: &ModelSpec, architecture: &Architecture, diags: &mut Diagnost
     found.extend(conventions.blocks());
     found.extend(spec.mixers.iter().flat_map(|(_, mixer)| conventions.mixer(mixer)));
     found.extend(spec.ffns.iter().flat_map(|(_, ffn)| conventions.ffn(ffn)));
-    diags.extend(found);
+    diags.extend(deviations.lift(found));
 }
 
 /// A spec and the conventions that it must follow.

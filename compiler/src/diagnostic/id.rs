@@ -67,6 +67,7 @@ ids! {
     KernelUnused = "kernel-unused", "An entry of KERNEL.toml that no layer uses.";
     TemplateInvalid = "template-invalid", "A TEMPLATE.toml that contradicts itself.";
     ConfigIgnoreBound = "config-ignore-bound", "A key of config.json that is ignored although the spec binds it.";
+    DeviationRefused = "deviation-refused", "A deviation of a key in which a spec cannot depart from its checkpoint.";
     CheckpointMismatch = "checkpoint-mismatch", "A checkpoint that is not the model of the spec.";
     ConfigKeyUnbound = "config-key-unbound", "A key of config.json that nothing accounts for.";
     GeneratedStale = "generated-stale", "Generated files that differ from what the specs give.";

@@ -8,7 +8,7 @@ use quote::quote;
 use super::imports::Imports;
 use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust, thousands};
 use crate::lower;
-use crate::model::{ChatTemplate, ConfigValue, KvCache, KvDtype, Model, Pull, Target};
+use crate::model::{ChatTemplate, ConfigValue, Deviation, KvCache, KvDtype, Model, Pull, Target};
 use crate::program::{CacheDtype, Program, Schedule};
 
 /// What `mod.rs` may import from the runtime.
@@ -16,7 +16,17 @@ const RUNTIME: [(&str, &[&str]); 5] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
     (
         "tenon_core::model",
-        &["BundledFile", "ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"],
+        &[
+            "BundledFile",
+            "ChatTemplate",
+            "Deviation",
+            "KvLayer",
+            "ModelEntry",
+            "ModelInfo",
+            "PipPart",
+            "PullSource",
+            "SamplingDefaults",
+        ],
     ),
     ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
@@ -209,6 +219,10 @@ fn expected(value: &ConfigValue) -> TokenStream {
             let inner = expected(inner);
             quote!(Expected::AbsentOr(&#inner))
         }
+        ConfigValue::Not(inner, deviation) => {
+            let inner = expected(inner);
+            quote!(Expected::Not(&#inner, #deviation))
+        }
     }
 }
 
@@ -240,6 +254,10 @@ fn info(program: &Program<'_>) -> TokenStream {
     };
     let (temperature, top_p) = (f32_literal(model.sampling.temperature as f32), f32_literal(model.sampling.top_p as f32));
     let top_k = proc_macro2::Literal::u64_unsuffixed(model.sampling.top_k);
+    let deviations = model
+        .deviations
+        .iter()
+        .map(|Deviation { key, value, reason }| quote!(Deviation { key: #key, value: #value, reason: #reason }));
     let kv_elements = program.kv_elements();
     let per_token = |of: CacheDtype| kv_elements.iter().find(|(c, _)| *c == of).map_or(0, |(_, n)| *n as usize);
     let chosen = int(per_token(CacheDtype::Chosen));
@@ -263,6 +281,7 @@ fn info(program: &Program<'_>) -> TokenStream {
             pull: &[#(#pull),*],
             chat_template: #chat,
             sampling: SamplingDefaults { temperature: #temperature, top_p: #top_p, top_k: #top_k },
+            deviations: &[#(#deviations),*],
         };
     }
 }

@@ -55,6 +55,7 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
         let ffns = named(root.optional_table("ffn"), ffn::read);
         let weights = weights(root.table("weights"));
         let config_ignore = root.optional_table("config").map_or(Some(Vec::new()), config);
+        let deviation = root.optional_table("deviation").map_or(Some(Vec::new()), |table| paths(table, ""));
         let chat = chat(root.table("chat"));
         let tools = parser(root.table("tools")).map(|parser| ToolsTable { parser });
         let reasoning = parser(root.table("reasoning")).map(|parser| ReasoningTable { parser });
@@ -70,6 +71,7 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
             ffns: ffns?,
             weights: weights?,
             config_ignore: config_ignore?,
+            deviation: deviation?,
             chat: chat?,
             tools: tools?,
             reasoning: reasoning?,
@@ -263,6 +265,21 @@ fn reasons(mut table: Table<'_>) -> Option<Vec<(Spanned<String>, Spanned<String>
     let reasons: Vec<Option<_>> = table.named_values().into_iter().map(|(name, v)| Some((name, v.text()?))).collect();
     table.finish();
     reasons.into_iter().collect()
+}
+
+/// As [`reasons`], where a name may be a path with dots, in quotes or without: `mixer.attention.rope.rope_theta = "reason"`.
+fn paths(mut table: Table<'_>, prefix: &str) -> Option<Vec<(Spanned<String>, Spanned<String>)>> {
+    let path = |name: Spanned<String>| name.map(|name| format!("{prefix}{name}"));
+    let mut found: Vec<Option<_>> = Vec::new();
+    for (name, below) in table.named_tables() {
+        match paths(below, &format!("{}.", path(name).value)) {
+            Some(below) => found.extend(below.into_iter().map(Some)),
+            None => found.push(None),
+        }
+    }
+    found.extend(table.named_values().into_iter().map(|(name, v)| Some((path(name), v.text()?))));
+    table.finish();
+    found.into_iter().collect()
 }
 
 fn chat(mut table: Table<'_>) -> Option<ChatTable> {

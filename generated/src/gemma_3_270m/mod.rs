@@ -109,6 +109,7 @@ pub const INFO: ModelInfo = ModelInfo {
         top_p: 0.95,
         top_k: 64,
     },
+    deviations: &[],
 };
 
 /// What the server lists and loads.

@@ -109,6 +109,7 @@ pub const INFO: ModelInfo = ModelInfo {
         top_p: 1.0,
         top_k: 0,
     },
+    deviations: &[],
 };
 
 /// What the server lists and loads.

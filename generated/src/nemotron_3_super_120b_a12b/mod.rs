@@ -189,6 +189,7 @@ pub const INFO: ModelInfo = ModelInfo {
         top_p: 0.95,
         top_k: 0,
     },
+    deviations: &[],
 };
 
 /// What the server lists and loads.

@@ -77,6 +77,7 @@ pub const INFO: ModelInfo = ModelInfo {
         top_p: 0.95,
         top_k: 20,
     },
+    deviations: &[],
 };
 
 /// What the server lists and loads.

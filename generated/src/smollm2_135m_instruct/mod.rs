@@ -82,6 +82,7 @@ pub const INFO: ModelInfo = ModelInfo {
         top_p: 0.9,
         top_k: 0,
     },
+    deviations: &[],
 };
 
 /// What the server lists and loads.

@@ -85,6 +85,19 @@ pub struct ModelInfo {
     pub chat_template: ChatTemplate,
     /// Sampling parameters of a request that states none.
     pub sampling: SamplingDefaults,
+    /// Where the spec departs from its checkpoint's config, or from the architecture, on purpose.
+    pub deviations: &'static [Deviation],
+}
+
+/// A statement of a spec that departs from the checkpoint's config, or from the architecture, on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The key of MODEL.toml.
+    pub key: &'static str,
+    /// What the spec says, as it is written there.
+    pub value: &'static str,
+    /// Why.
+    pub reason: &'static str,
 }
 
 impl ModelInfo {

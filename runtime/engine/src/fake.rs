@@ -24,6 +24,7 @@ static INFO: ModelInfo = ModelInfo {
     pull: &[],
     chat_template: ChatTemplate::None,
     sampling: SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 },
+    deviations: &[],
 };
 
 /// Limits with which chunks, pages and steps all matter.

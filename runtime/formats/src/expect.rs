@@ -1,5 +1,8 @@
-//! What a spec expects of a checkpoint's config, and where the two differ.
+//! What a spec expects of a checkpoint's config, and where the two differ; of its tensors, in [`tensors`].
 
+pub mod tensors;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
@@ -9,7 +12,7 @@ use crate::shown::shown;
 
 /// A value that a spec states.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Expected {
+pub enum Expected<'a> {
     /// An integer.
     Int(u64),
     /// A number, compared after rounding to f32: GGUF stores no more.
@@ -17,18 +20,21 @@ pub enum Expected {
     /// A truth value.
     Bool(bool),
     /// A text.
-    Text(&'static str),
+    Text(&'a str),
     /// This text for each of so many layers: a list of it. A config whose layers agree holds it once, see [`CanonicalConfig`].
-    Each(&'static str, usize),
+    Each(&'a str, usize),
     /// A list of names.
-    List(&'static [&'static str]),
+    List(&'a [&'a str]),
     /// Nothing: null, or not given and without a default.
     Absent,
     /// Nothing, or this.
-    AbsentOr(&'static Expected),
+    AbsentOr(&'a Expected<'a>),
+    /// Anything but this: the spec departs from the config on purpose, under this key of `[deviation]`. Of several keys of the config
+    /// that one deviation is about, at least one must differ.
+    Not(&'a Expected<'a>, &'a str),
 }
 
-impl Expected {
+impl Expected<'_> {
     /// The value that must be there, as JSON.
     pub(crate) fn to_json(self) -> Option<Value> {
         match self {
@@ -38,7 +44,7 @@ impl Expected {
             Self::Text(v) => Some(v.into()),
             Self::Each(v, count) => Some(vec![v; count].into()),
             Self::List(names) => Some(names.to_vec().into()),
-            Self::Absent | Self::AbsentOr(_) => None,
+            Self::Absent | Self::AbsentOr(_) | Self::Not(..) => None,
         }
     }
 
@@ -61,16 +67,23 @@ impl Expected {
             }
             Self::Absent => false,
             Self::AbsentOr(v) => v.matches(found),
+            Self::Not(v, _) => !v.matches(found),
         }
+    }
+
+    /// Whether a config agrees, which may lack the key.
+    fn agrees(self, found: Option<&ConfigValue>) -> bool {
+        found.map_or(self.may_be_absent(), |found| self.matches(&found.value))
     }
 }
 
-impl fmt::Display for Expected {
+impl fmt::Display for Expected<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Each(v, count) => write!(f, "{v:?} for each of {count} layers"),
             Self::Absent => f.write_str("nothing (null or not given)"),
             Self::AbsentOr(v) => write!(f, "{v} or nothing"),
+            Self::Not(v, _) => write!(f, "anything but {v}"),
             other => f.write_str(&other.to_json().as_ref().map(show).unwrap_or_default()),
         }
     }
@@ -78,34 +91,34 @@ impl fmt::Display for Expected {
 
 /// A key that the spec states.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConfigKey {
+pub struct ConfigKey<'a> {
     /// Its canonical name.
-    pub key: &'static str,
+    pub key: &'a str,
     /// Its value.
-    pub expected: Expected,
+    pub expected: Expected<'a>,
 }
 
 /// A key that the spec leaves unread, and why it may. The name is canonical or the path in the file; a final `*` stands for
 /// any ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IgnoredKey {
+pub struct IgnoredKey<'a> {
     /// The name.
-    pub key: &'static str,
+    pub key: &'a str,
     /// Why it does not change the output.
-    pub reason: &'static str,
+    pub reason: &'a str,
 }
 
 /// All that a spec says about a checkpoint's config. Generated code holds one as a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConfigContract {
+pub struct ConfigContract<'a> {
     /// Keys that must have these values.
-    pub keys: &'static [ConfigKey],
+    pub keys: &'a [ConfigKey<'a>],
     /// Keys that may have any, beside those of [`NEVER_CHANGES_OUTPUT`] and [`unread`].
-    pub ignored: &'static [IgnoredKey],
+    pub ignored: &'a [IgnoredKey<'a>],
 }
 
 /// Keys that do not change what any model computes.
-pub const NEVER_CHANGES_OUTPUT: &[IgnoredKey] = &[
+pub const NEVER_CHANGES_OUTPUT: &[IgnoredKey<'_>] = &[
     IgnoredKey::new("architectures", "the class name; model_type says what the model is"),
     IgnoredKey::new("auto_map", "where remote code lives, which is never run"),
     IgnoredKey::new("transformers_version", "which version wrote the file"),
@@ -138,16 +151,16 @@ pub const NEVER_CHANGES_OUTPUT: &[IgnoredKey] = &[
     IgnoredKey::new("quantize.imatrix.*", "how the quantised weights were found"),
 ];
 
-impl ConfigKey {
+impl<'a> ConfigKey<'a> {
     /// `key` must have this value.
-    pub const fn new(key: &'static str, expected: Expected) -> Self {
+    pub const fn new(key: &'a str, expected: Expected<'a>) -> Self {
         Self { key, expected }
     }
 }
 
-impl IgnoredKey {
+impl<'a> IgnoredKey<'a> {
     /// `key` may have any value, because of `reason`.
-    pub const fn new(key: &'static str, reason: &'static str) -> Self {
+    pub const fn new(key: &'a str, reason: &'a str) -> Self {
         Self { key, reason }
     }
 
@@ -162,43 +175,53 @@ impl IgnoredKey {
 
 /// One difference between a spec and a checkpoint's config.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ConfigMismatch {
+pub enum ConfigMismatch<'a> {
     /// Both speak, and not alike.
     Different {
         /// The canonical name.
-        key: &'static str,
+        key: &'a str,
         /// What the spec says.
-        expected: Expected,
+        expected: Expected<'a>,
         /// What the checkpoint has, and where.
         found: ConfigValue,
     },
     /// Only the spec speaks.
     Missing {
         /// The canonical name.
-        key: &'static str,
+        key: &'a str,
         /// What the spec says.
-        expected: Expected,
+        expected: Expected<'a>,
     },
     /// Only the checkpoint speaks.
     Unbound {
+        /// The canonical name.
+        key: String,
         /// The key's path in the file.
         origin: String,
         /// Its value.
         value: Value,
     },
+    /// A deviation from nothing: the checkpoint has what the spec says.
+    Agrees {
+        /// The key of `[deviation]`.
+        deviation: &'a str,
+        /// What both say, by canonical name.
+        values: Vec<(&'a str, Expected<'a>)>,
+    },
 }
 
-impl ConfigMismatch {
+impl ConfigMismatch<'_> {
     /// What the difference is about, for sorting: the canonical name, or the path in the file.
     pub fn key(&self) -> &str {
         match self {
             Self::Different { key, .. } | Self::Missing { key, .. } => key,
             Self::Unbound { origin, .. } => origin,
+            Self::Agrees { deviation, .. } => deviation,
         }
     }
 }
 
-impl fmt::Display for ConfigMismatch {
+impl fmt::Display for ConfigMismatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Different { key, expected, found } => {
@@ -209,8 +232,15 @@ impl fmt::Display for ConfigMismatch {
             Self::Missing { key, expected } => {
                 write!(f, "{key}: the spec says {expected}, the checkpoint does not say")
             }
-            Self::Unbound { origin, value } => {
+            Self::Unbound { origin, value, .. } => {
                 write!(f, "{}: the checkpoint has {}, the spec neither states nor ignores it", shown(origin), show(value))
+            }
+            Self::Agrees { deviation, values } => {
+                write!(f, "[deviation] {deviation}: the checkpoint has what the spec says")?;
+                match values.as_slice() {
+                    [(_, value)] => write!(f, ", {value}"),
+                    _ => Ok(()),
+                }
             }
         }
     }
@@ -218,31 +248,40 @@ impl fmt::Display for ConfigMismatch {
 
 /// Every difference, sorted by key. Defaults and derived values answer for keys that the spec states; only keys that stand in
 /// the file can be unbound.
-pub fn compare(config: &CanonicalConfig, contract: &ConfigContract) -> Vec<ConfigMismatch> {
+pub fn compare<'a>(config: &CanonicalConfig, contract: &ConfigContract<'a>) -> Vec<ConfigMismatch<'a>> {
     let mut differences = Vec::new();
+    let mut deviations: BTreeMap<&str, (bool, Vec<(&str, Expected<'_>)>)> = BTreeMap::new();
     for &ConfigKey { key, expected } in contract.keys {
-        match config.get(key) {
-            Some(found) if expected.matches(&found.value) => {}
-            Some(found) => differences.push(ConfigMismatch::Different { key, expected, found: found.clone() }),
-            None if expected.may_be_absent() => {}
-            None => differences.push(ConfigMismatch::Missing { key, expected }),
+        let found = config.get(key);
+        match (expected, found) {
+            (Expected::Not(value, deviation), _) => {
+                let (deviates, values) = deviations.entry(deviation).or_default();
+                *deviates |= !value.agrees(found);
+                values.push((key, *value));
+            }
+            _ if expected.agrees(found) => {}
+            (_, Some(found)) => differences.push(ConfigMismatch::Different { key, expected, found: found.clone() }),
+            (_, None) => differences.push(ConfigMismatch::Missing { key, expected }),
         }
     }
+    let agree = deviations.into_iter().filter(|(_, (deviates, _))| !deviates);
+    differences.extend(agree.map(|(deviation, (_, values))| ConfigMismatch::Agrees { deviation, values }));
     for (key, ConfigValue { value, origin }) in config.keys() {
         let Origin::Stated(path) = origin else { continue };
         let bound = contract.keys.iter().any(|k| k.key == key);
-        let ignored = contract
-            .ignored
-            .iter()
-            .chain(NEVER_CHANGES_OUTPUT)
-            .chain(unread(config.model_type()))
-            .any(|i| i.covers(key) || i.covers(path));
-        if !bound && !ignored {
-            differences.push(ConfigMismatch::Unbound { origin: path.clone(), value: value.clone() });
+        if !bound && ignored(contract, config.model_type(), key, path).is_none() {
+            let (key, origin) = (key.to_owned(), path.clone());
+            differences.push(ConfigMismatch::Unbound { key, origin, value: value.clone() });
         }
     }
     differences.sort_by(|a, b| a.key().cmp(b.key()));
     differences
+}
+
+/// Why a key may say anything, where it may. It has a canonical name and a path in the file.
+pub fn ignored<'a>(contract: &ConfigContract<'a>, model_type: &str, key: &str, path: &str) -> Option<&'a str> {
+    let all = contract.ignored.iter().chain(NEVER_CHANGES_OUTPUT).chain(unread(model_type));
+    all.into_iter().find(|ignored| ignored.covers(key) || ignored.covers(path)).map(|ignored| ignored.reason)
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Storage formats: how a tensor's elements lie in a checkpoint.
 
+/// Rows and columns of an fp8 block that share a scale.
+pub const FP8_BLOCK: usize = 128;
+
 /// How the elements of a tensor are stored. Quantised formats store rows as blocks; a block never crosses a row.
 ///
 /// A `q` is a quant of as many bits as the name of the format says, `d` and `m` (`dmin`) are f16. The formats whose names end

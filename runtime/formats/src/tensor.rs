@@ -6,7 +6,7 @@ use crate::shown::shown;
 use crate::storage::StorageFormat;
 
 /// How the elements of a tensor are stored: a format that this version reads, or another one by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TensorFormat {
     /// One that this version reads.
     Known(StorageFormat),

@@ -23,4 +23,5 @@ pub static INFO: ModelInfo = ModelInfo {
     ],
     chat_template: ChatTemplate::None,
     sampling: SamplingDefaults { temperature: 0.5, top_p: 1.0, top_k: 0 },
+    deviations: &[],
 };

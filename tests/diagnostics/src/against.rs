@@ -37,15 +37,15 @@ pub fn compare(model: &Model, checkpoint: &Checkpoint) -> Differences {
 }
 
 /// The contract as generated code has it. Texts are leaked: a run of tests is short, and each text is leaked once.
-fn contract(model: &Model) -> ConfigContract {
+fn contract(model: &Model) -> ConfigContract<'static> {
     let key = |(key, value): &(String, ConfigValue)| ConfigKey::new(leak(key), expected(value));
-    let keys: Vec<ConfigKey> = model.config.keys.iter().map(key).collect();
-    let ignored: Vec<IgnoredKey> =
+    let keys: Vec<ConfigKey<'static>> = model.config.keys.iter().map(key).collect();
+    let ignored: Vec<IgnoredKey<'static>> =
         model.config.ignored.iter().map(|(key, reason)| IgnoredKey::new(leak(key), leak(reason))).collect();
     ConfigContract { keys: keys.leak(), ignored: ignored.leak() }
 }
 
-fn expected(value: &ConfigValue) -> Expected {
+fn expected(value: &ConfigValue) -> Expected<'static> {
     match value {
         ConfigValue::Int(v) => Expected::Int(*v),
         ConfigValue::Float(v) => Expected::Float(*v),
@@ -54,6 +54,7 @@ fn expected(value: &ConfigValue) -> Expected {
         ConfigValue::Absent => Expected::Absent,
         ConfigValue::List(names) => Expected::List(names.iter().map(|name| leak(name)).collect::<Vec<_>>().leak()),
         ConfigValue::AbsentOr(value) => Expected::AbsentOr(Box::leak(Box::new(expected(value)))),
+        ConfigValue::Not(value, deviation) => Expected::Not(Box::leak(Box::new(expected(value))), leak(deviation)),
         ConfigValue::Each(name, count) => Expected::Each(leak(name), *count),
     }
 }

@@ -45,6 +45,10 @@ pub(super) fn dims(model: &Model, text: &mut String) {
             line(text, format!("{name:<11} {}", router(moe)));
         }
     }
+    for (i, deviation) in model.deviations.iter().enumerate() {
+        let what = format!("{} = {}: {}", deviation.key, deviation.value, deviation.reason);
+        line(text, format!("{:<11} {what}", if i == 0 { "deviates" } else { "" }));
+    }
 }
 
 fn mixer_lines(mixer: &Mixer) -> Vec<String> {

@@ -4,11 +4,9 @@
 mod tests;
 
 use tenon_formats::StorageFormat;
+pub(crate) use tenon_formats::storage::FP8_BLOCK;
 
 use super::{PackError, row_bytes};
-
-/// Rows and columns of an fp8 block that share a scale.
-pub(crate) const FP8_BLOCK: usize = 128;
 
 /// A stored matrix `[rows, inputs]`.
 pub(crate) struct Source<'a> {

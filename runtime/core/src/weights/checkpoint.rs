@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::Mmap;
+use tenon_formats::expect::tensors::Tensors;
 use tenon_formats::gguf::split::{self, PartName, Split};
 use tenon_formats::index::{self, Index};
 use tenon_formats::shown::shown;
@@ -223,8 +224,13 @@ impl Checkpoint {
         &self.files[tensor.file][tensor.range.start as usize..tensor.range.end as usize]
     }
 
+    /// The same, to be found by name.
+    pub(super) fn by_name(&self) -> Tensors<'_> {
+        Tensors::sorted(&self.tensors)
+    }
+
     pub(super) fn position(&self, name: &str) -> Option<usize> {
-        self.tensors.binary_search_by(|t| t.name.as_str().cmp(name)).ok()
+        self.by_name().position(name)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Loading matrices and experts, whose scales may stand in other tensors.
 
 use tenon_formats::StorageFormat;
+use tenon_formats::expect::tensors::stored::{Ending, Lies, MatrixNeed, Stored};
+use tenon_formats::expect::tensors::{ExpertsNeed, Need, in_expert, in_layer};
 
-use super::compare::{compare_matrix, in_expert, in_layer};
-use super::experts::{ExpertsNeed, GatedExpertNames, GatedExpertsSpec, PlainExpertNames, PlainExpertsSpec};
+use super::compare::compare_matrix;
+use super::experts::{GatedExpertsSpec, PlainExpertsSpec};
 use super::loader::unpackable;
-use super::spec::Need;
-use super::stored::{Ending, Lies, MatrixNeed, Stored};
-use super::{Checkpoint, LoadError, Loader, finite};
+use super::{Checkpoint, GatedExpertNames, LoadError, Loader, PlainExpertNames, finite};
 use crate::cpu::Cpu;
 use crate::linear::PackError;
 use crate::linear::decode::decode_row;
@@ -175,7 +175,7 @@ impl Loader<'_> {
 /// Loads the experts of one layer.
 struct ExpertLoader<'a> {
     loader: &'a Loader<'a>,
-    need: &'a ExpertsNeed,
+    need: &'a ExpertsNeed<'static>,
     layer: usize,
 }
 

@@ -4,12 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use tenon_formats::expect::ConfigContract;
+use tenon_formats::expect::tensors::stored::{Lies, MatrixNeed};
+use tenon_formats::expect::tensors::{Need, TensorCheck, in_layer};
 
-use super::compare::{compare, compare_one, in_layer};
-use super::spec::{
-    BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, Need, NormSpec, TensorCheck, VectorSpec,
-};
-use super::stored::{Lies, MatrixNeed};
+use super::compare::{compare, compare_one};
+use super::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, VectorSpec};
 use super::{Checkpoint, LoadError, MappedTensor, finite};
 use crate::cpu::Cpu;
 use crate::linear::{Bias, Conv, Decay, Embedding, LatentUp, Linear, Norm, PackError, Vector};
@@ -28,8 +27,8 @@ impl<'a> Loader<'a> {
     pub fn new(
         checkpoint: &'a Arc<Checkpoint>,
         cpu: &'a Cpu,
-        tensors: &[TensorCheck],
-        config: &ConfigContract,
+        tensors: &[TensorCheck<'_>],
+        config: &ConfigContract<'_>,
     ) -> Result<Self, LoadError> {
         compare(checkpoint, tensors, config)?;
         Ok(Self { checkpoint, cpu })
@@ -141,7 +140,7 @@ impl<'a> Loader<'a> {
     }
 
     /// A tensor by name, of which every weight is a number. It is compared again, because a table may not list what a plan loads.
-    pub(super) fn find(&self, name: String, need: Need) -> Result<MappedTensor, LoadError> {
+    pub(super) fn find(&self, name: String, need: Need<'_>) -> Result<MappedTensor, LoadError> {
         compare_one(self.checkpoint, &name, &need)?;
         let tensor = MappedTensor::new(self.checkpoint, &name).expect("a tensor that fits is there in a known format");
         finite::check(self.cpu, tensor.name(), tensor.shape(), tensor.format(), tensor.bytes())?;

@@ -12,17 +12,17 @@ mod finite;
 mod load_matrix;
 mod loader;
 mod spec;
-mod stored;
 
+pub use tenon_formats::expect::tensors::{GatedExpertNames, PlainExpertNames, TensorCheck};
 pub use tenon_formats::expect::{ConfigContract, ConfigKey, Expected, IgnoredKey};
 pub use tenon_formats::{CanonicalConfig, Gguf, StorageFormat, TensorEntry, TensorFormat};
 
 pub use self::checkpoint::{Checkpoint, CheckpointKind, MappedTensor};
 pub use self::error::LoadError;
-pub use self::experts::{GatedExpertNames, GatedExpertsSpec, PlainExpertNames, PlainExpertsSpec};
+pub use self::experts::{GatedExpertsSpec, PlainExpertsSpec};
 pub use self::finite::NotFinite;
 pub use self::loader::Loader;
-pub use self::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, TensorCheck, VectorSpec};
+pub use self::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, VectorSpec};
 pub use crate::linear::{RowOrder, Segment};
 
 #[cfg(test)]

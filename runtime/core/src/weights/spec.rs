@@ -1,76 +1,9 @@
 //! What generated code says about the tensors that it needs, as constants.
 
 use tenon_formats::StorageFormat;
+use tenon_formats::expect::tensors::{Need, TensorCheck};
 
-use super::experts::ExpertsNeed;
 use crate::linear::RowOrder;
-
-/// One entry of a plan's tensor table: which names there must be, and what they must be.
-#[derive(Clone, Copy, Debug)]
-pub struct TensorCheck {
-    pub(super) name: &'static str,
-    /// The layers that `{layer}` in the name stands for; without them the tensor stands once.
-    pub(super) layers: Option<&'static [usize]>,
-    pub(super) need: Need,
-}
-
-/// What a tensor must be.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Need {
-    /// `[out, in]` in one of these formats.
-    Matrix { shape: [usize; 2], accept: &'static [StorageFormat] },
-    /// `[vocab, hidden]` in one of these formats that has all scales in its blocks.
-    Table { shape: [usize; 2], accept: &'static [StorageFormat] },
-    /// `[len]` in one of these formats, where its elements are not quantised.
-    Vector { len: [usize; 1], accept: &'static [StorageFormat] },
-    /// `[channels, 1, kernel]` in one of these formats, where its elements are not quantised.
-    Filters { shape: [usize; 3], accept: &'static [StorageFormat] },
-    /// `[experts, len]` in one of these formats, where its elements are not quantised.
-    Biases { shape: [usize; 2], accept: &'static [StorageFormat] },
-    /// All tensors of experts.
-    Experts(ExpertsNeed),
-    /// Not read; it may be there or not.
-    Nothing,
-}
-
-impl Need {
-    pub(super) fn shape(&self) -> &[usize] {
-        match self {
-            Self::Matrix { shape, .. } | Self::Table { shape, .. } => shape,
-            Self::Vector { len, .. } => len,
-            Self::Biases { shape, .. } => shape,
-            Self::Filters { shape, .. } => shape,
-            Self::Experts(_) | Self::Nothing => &[],
-        }
-    }
-
-    /// The accepted formats of a tensor that is read alone. Norms and biases are not quantised, whatever the matrices may be, and
-    /// these two have scales in other tensors.
-    pub(super) fn accepted(&self) -> Vec<StorageFormat> {
-        match self {
-            Self::Matrix { accept, .. } | Self::Table { accept, .. } => {
-                let apart = [StorageFormat::Fp8E4m3, StorageFormat::Nvfp4];
-                accept.iter().copied().filter(|f| !apart.contains(f)).collect()
-            }
-            Self::Vector { accept, .. } | Self::Biases { accept, .. } | Self::Filters { accept, .. } => {
-                accept.iter().copied().filter(|f| !f.is_quantised()).collect()
-            }
-            Self::Experts(_) | Self::Nothing => Vec::new(),
-        }
-    }
-}
-
-impl TensorCheck {
-    /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number, and `*` at
-    /// its end for any ending.
-    ///
-    /// # Panics
-    /// At compile time, without a reason; it is for the reader of the generated code.
-    pub const fn ignored(name: &'static str, reason: &'static str) -> Self {
-        assert!(!reason.is_empty(), "an ignored tensor needs a reason");
-        Self { name, layers: None, need: Need::Nothing }
-    }
-}
 
 /// The weight of a linear layer, `[OUT, IN]`. `{layer}` in the name stands for the layer's number.
 #[derive(Clone, Copy, Debug)]
@@ -144,8 +77,8 @@ impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
         Self { order, ..self }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Matrix { shape: [self.order.stored_rows(OUT), IN], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::matrix(self.order.stored_rows(OUT), IN, self.accept)
     }
 }
 
@@ -155,8 +88,8 @@ impl<const VOCAB: usize, const HIDDEN: usize> EmbeddingSpec<VOCAB, HIDDEN> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Table { shape: [VOCAB, HIDDEN], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::table(VOCAB, HIDDEN, self.accept)
     }
 }
 
@@ -171,8 +104,8 @@ impl<const D: usize> NormSpec<D> {
         Self { plus_one: true, ..self }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Vector { len: [D], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::vector(D, self.accept)
     }
 }
 
@@ -182,8 +115,8 @@ impl<const N: usize> VectorSpec<N> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Vector { len: [N], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::vector(N, self.accept)
     }
 }
 
@@ -198,8 +131,8 @@ impl<const D: usize> BiasSpec<D> {
         Self { order, ..self }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Vector { len: [self.order.stored_rows(D)], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::vector(self.order.stored_rows(D), self.accept)
     }
 }
 
@@ -209,8 +142,8 @@ impl<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> Late
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Matrix { shape: [HEADS * (NOPE + V), R], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::latent_up(HEADS, NOPE, V, R, self.accept)
     }
 }
 
@@ -220,8 +153,8 @@ impl<const DIM: usize, const KERNEL: usize> ConvSpec<DIM, KERNEL> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Filters { shape: [DIM, 1, KERNEL], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::filters(DIM, KERNEL, self.accept)
     }
 }
 
@@ -231,8 +164,8 @@ impl<const N: usize> DecaySpec<N> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need {
-        Need::Vector { len: [N], accept: self.accept }
+    pub(super) const fn need(&self) -> Need<'static> {
+        Need::vector(N, self.accept)
     }
 }
 
@@ -241,12 +174,12 @@ macro_rules! checks {
     ($(impl<$(const $dim:ident),+> $spec:ident;)+) => {$(
         impl<$(const $dim: usize),+> $spec<$($dim),+> {
             /// The table entry of a tensor that stands once.
-            pub const fn once(&self) -> TensorCheck {
+            pub const fn once(&self) -> TensorCheck<'static> {
                 TensorCheck { name: self.name, layers: None, need: self.need() }
             }
 
             /// The table entry of a tensor that stands once in each of these layers.
-            pub const fn per_layer(&self, layers: &'static [usize]) -> TensorCheck {
+            pub const fn per_layer(&self, layers: &'static [usize]) -> TensorCheck<'static> {
                 TensorCheck { name: self.name, layers: Some(layers), need: self.need() }
             }
         }

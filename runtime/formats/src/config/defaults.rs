@@ -6,7 +6,7 @@
 use crate::expect::Expected::{self, Bool, Float, Int, Text};
 
 /// Keys and their values.
-type Defaults = &'static [(&'static str, Expected)];
+type Defaults = &'static [(&'static str, Expected<'static>)];
 
 /// A rotation of whole heads without stretching, pairs in halves.
 const PLAIN_ROPE: Defaults = &[
@@ -201,7 +201,7 @@ pub(super) fn rope_of_class(model_type: &str) -> Defaults {
 
 /// What a GGUF of this architecture means and has no key for. In Hugging Face terms: loading puts permuted rows back, so that
 /// rotated pairs are halves here too.
-pub(super) fn of_gguf(architecture: &str) -> &'static [(&'static str, Expected)] {
+pub(super) fn of_gguf(architecture: &str) -> &'static [(&'static str, Expected<'static>)] {
     match architecture {
         "llama" => &[
             ("hidden_act", Text("silu")),

@@ -257,7 +257,7 @@ impl CanonicalConfig {
     }
 
     /// Sets keys that are not there and that the file did not turn off with null.
-    fn fill_defaults(&mut self, defaults: &[(&str, Expected)], is_null: impl Fn(&str) -> bool) {
+    fn fill_defaults(&mut self, defaults: &[(&str, Expected<'_>)], is_null: impl Fn(&str) -> bool) {
         let model_type = self.model_type().to_owned();
         for (key, value) in defaults {
             if !is_null(key)

@@ -2,7 +2,7 @@
 
 use crate::expect::IgnoredKey;
 
-const NEMOTRON_H: &[IgnoredKey] = &[
+const NEMOTRON_H: &[IgnoredKey<'static>] = &[
     IgnoredKey::new("rope_theta", "attention of this class rotates nothing"),
     IgnoredKey::new("partial_rotary_factor", "attention of this class rotates nothing"),
     IgnoredKey::new("expand", "mamba_num_heads and mamba_head_dim say how wide it is"),
@@ -18,28 +18,28 @@ const NEMOTRON_H: &[IgnoredKey] = &[
     IgnoredKey::new("moe_shared_expert_overlap", "in which order another runtime computes"),
 ];
 
-const QWEN_HYBRID: &[IgnoredKey] = &[
+const QWEN_HYBRID: &[IgnoredKey<'static>] = &[
     IgnoredKey::new("mrope_section", "text has one position for all sections"),
     IgnoredKey::new("mrope_interleaved", "text has one position for all sections"),
     IgnoredKey::new("mamba_ssm_dtype", "the state is kept in f32"),
 ];
 
-const DEEPSEEK: &[IgnoredKey] = &[
+const DEEPSEEK: &[IgnoredKey<'static>] = &[
     IgnoredKey::new("aux_loss_alpha", "training only"),
     IgnoredKey::new("seq_aux", "training only"),
     IgnoredKey::new("ep_size", "how training spread the experts"),
 ];
 
-const MISTRAL: &[IgnoredKey] = &[
+const MISTRAL: &[IgnoredKey<'static>] = &[
     IgnoredKey::new("moe.expert_parallel", "how training spread the experts"),
     IgnoredKey::new("moe.expert_model_parallel", "how training spread the experts"),
 ];
 
-const QWEN3_MOE: &[IgnoredKey] = &[IgnoredKey::new("max_window_layers", "read only where use_sliding_window is true")];
+const QWEN3_MOE: &[IgnoredKey<'static>] = &[IgnoredKey::new("max_window_layers", "read only where use_sliding_window is true")];
 
 /// The keys that a checkpoint of this `model_type` may state without any effect, beside those of
 /// [`NEVER_CHANGES_OUTPUT`](crate::expect::NEVER_CHANGES_OUTPUT).
-pub fn unread(model_type: &str) -> &'static [IgnoredKey] {
+pub fn unread(model_type: &str) -> &'static [IgnoredKey<'static>] {
     match model_type {
         "nemotron_h" => NEMOTRON_H,
         "qwen3_next" | "qwen3_5" | "qwen3_5_text" | "qwen3_5_moe" | "qwen3_5_moe_text" => QWEN_HYBRID,

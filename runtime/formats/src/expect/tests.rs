@@ -110,3 +110,27 @@ fn lists_and_optional_values() {
         ["use_sliding_window: the spec says false or nothing, the checkpoint has true"]
     );
 }
+
+#[test]
+fn a_deviation_departs_from_something() {
+    const THETA: ConfigKey<'_> = ConfigKey::new("rope_theta", Expected::Not(&Expected::Float(5e5), "rope_theta"));
+    const YARN: [ConfigKey<'_>; 2] = [
+        ConfigKey::new("rope_type", Expected::Not(&Expected::Text("yarn"), "rope_type")),
+        ConfigKey::new("factor", Expected::Not(&Expected::Float(4.0), "rope_type")),
+    ];
+    let differences = |keys: &[ConfigKey<'_>], rope: Value| {
+        let root = json!({"model_type": "qwen2", "use_cache": true, "rope_parameters": rope});
+        let contract = ConfigContract { keys, ignored: &[] };
+        let found = compare(&CanonicalConfig::from_hf(&root).unwrap(), &contract);
+        found.iter().map(ToString::to_string).filter(|text| !text.starts_with("model_type")).collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(differences(&[THETA], json!({"rope_theta": 10000.0})), none);
+    assert_eq!(differences(&[THETA], json!({})), none, "a default can be departed from");
+    let agree = ["[deviation] rope_theta: the checkpoint has what the spec says, 500000.0"];
+    assert_eq!(differences(&[THETA], json!({"rope_theta": 500000})), agree);
+    // What one deviation is about may agree in part.
+    assert_eq!(differences(&YARN, json!({"rope_type": "yarn", "factor": 2.0})), none);
+    let agree = ["[deviation] rope_type: the checkpoint has what the spec says"];
+    assert_eq!(differences(&YARN, json!({"rope_type": "yarn", "factor": 4.0})), agree);
+}

@@ -27,8 +27,8 @@ const LAYERS: [usize; 3] = [0, 1, 2];
 /// One plan for each format: an embedding, a norm and a projection per layer.
 struct Plan {
     kind: CheckpointKind,
-    tensors: &'static [TensorCheck],
-    config: ConfigContract,
+    tensors: &'static [TensorCheck<'static>],
+    config: ConfigContract<'static>,
 }
 
 const HF_EMBED: EmbeddingSpec<8, 32> = EmbeddingSpec::new("model.embed_tokens.weight", ACCEPT);

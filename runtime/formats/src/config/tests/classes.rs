@@ -13,7 +13,7 @@ fn read(root: &Value) -> CanonicalConfig {
 fn stated(config: &CanonicalConfig) -> Vec<String> {
     let nothing = ConfigContract { keys: &[], ignored: &[] };
     let line = |mismatch: ConfigMismatch| match mismatch {
-        ConfigMismatch::Unbound { origin, value } => format!("{origin} = {value}"),
+        ConfigMismatch::Unbound { origin, value, .. } => format!("{origin} = {value}"),
         other => panic!("{other}"),
     };
     compare(config, &nothing).into_iter().map(line).collect()

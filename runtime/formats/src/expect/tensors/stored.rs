@@ -1,24 +1,25 @@
 //! The tensors that a matrix is stored in: itself, and the scales that some formats keep in tensors of their own.
 
-use tenon_formats::{StorageFormat, TensorEntry, TensorFormat};
-
-use super::Checkpoint;
-use super::compare::listed;
-use crate::linear::source::FP8_BLOCK;
+use super::{TensorProblem, Tensors};
+use crate::storage::{FP8_BLOCK, StorageFormat};
+use crate::tensor::{TensorEntry, TensorFormat};
 
 /// A matrix, or a stack of matrices, that a plan needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MatrixNeed {
+pub struct MatrixNeed {
     /// How many stand in one tensor, where they are a stack.
-    pub(super) stack: Option<usize>,
-    pub(super) rows: usize,
-    pub(super) inputs: usize,
-    pub(super) lies: Lies,
+    pub stack: Option<usize>,
+    /// Outputs, with those rows of the stored tensor that another weight takes.
+    pub rows: usize,
+    /// Inputs.
+    pub inputs: usize,
+    /// Which way round it is stored.
+    pub lies: Lies,
 }
 
 /// Which way round a matrix lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lies {
+pub enum Lies {
     /// `[rows, inputs]`
     Rows,
     /// `[inputs, rows]`, and `[rows, inputs]` in mxfp4.
@@ -27,23 +28,42 @@ pub(super) enum Lies {
 
 /// Where a matrix was found: the tensors' names are those of the matrix with other endings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stored {
+pub enum Stored {
     /// One tensor, with all scales in its blocks.
     Whole(StorageFormat),
-    /// fp8 with one scale, or one for each of a stack, in the tensor with this ending.
-    Fp8 { scale: Ending },
+    /// fp8 with one scale, or one for each of a stack.
+    Fp8 {
+        /// The tensor of the scale.
+        scale: Ending,
+    },
     /// fp8 with a scale per block.
-    Fp8Blocks { scales: Ending },
-    /// nvfp4: what holds the elements, the scales of blocks and the scale of the tensor, or one for each of a stack; `divide` says what
-    /// is done with that one.
-    Nvfp4 { data: Ending, scales: Ending, scale: Ending, divide: bool },
+    Fp8Blocks {
+        /// The tensor of the scales.
+        scales: Ending,
+    },
+    /// nvfp4.
+    Nvfp4 {
+        /// The elements.
+        data: Ending,
+        /// The scales of blocks.
+        scales: Ending,
+        /// The scale of the tensor, or one for each of a stack.
+        scale: Ending,
+        /// Elements are divided by that one, and not multiplied.
+        divide: bool,
+    },
     /// mxfp4 in two tensors.
-    Mxfp4 { data: Ending, scales: Ending },
+    Mxfp4 {
+        /// The elements.
+        data: Ending,
+        /// The scales of blocks.
+        scales: Ending,
+    },
 }
 
 /// How a companion's name follows from that of its matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub enum Ending {
     /// The matrix itself.
     Same,
     /// The name and this.
@@ -53,7 +73,8 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    pub(super) fn of(self, name: &str) -> String {
+    /// The companion's name.
+    pub fn of(self, name: &str) -> String {
         match self {
             Self::Same => name.to_owned(),
             Self::Plus(ending) => format!("{name}{ending}"),
@@ -62,16 +83,18 @@ impl Ending {
     }
 }
 
-/// Something wrong with a tensor: which, and a text that follows its name.
-pub(super) type Difference = (Ending, String);
+/// Something wrong with a matrix: with which of its tensors, and what.
+pub type Difference = (Ending, TensorProblem);
 
 /// What [`find`] found out.
-pub(super) struct Found {
+#[derive(Clone, Debug)]
+pub struct Found {
     /// How it is stored, where a way was recognised. It fits when there are no differences.
-    pub(super) stored: Option<Stored>,
-    pub(super) differences: Vec<Difference>,
+    pub stored: Option<Stored>,
+    /// What is wrong with it.
+    pub differences: Vec<Difference>,
     /// Companions that are read, or need not be: scales of activations.
-    pub(super) companions: Vec<Ending>,
+    pub companions: Vec<Ending>,
 }
 
 const SCALE: Ending = Ending::Plus("_scale");
@@ -100,9 +123,9 @@ const ENDINGS: [Ending; 10] =
     [SCALE, SCALE_2, SCALE_INV, WEIGHT_SCALE, WEIGHT_SCALE_2, PACKED, GLOBAL_SCALE, BLOCKS, SCALES, QSCALE];
 
 /// Looks for the tensors of a matrix, and compares them with what it must be.
-pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accept: &[StorageFormat]) -> Found {
+pub fn find(tensors: Tensors<'_>, name: &str, need: &MatrixNeed, accept: &[StorageFormat]) -> Found {
     use StorageFormat::{Fp8E4m3, Mxfp4, Nvfp4};
-    let tensor = |ending: Ending| checkpoint.tensor(&ending.of(name));
+    let tensor = |ending: Ending| tensors.get(&ending.of(name));
     let accepts = |format| accept.contains(&format);
     let Some(main) = tensor(Ending::Same) else {
         if need.lies == Lies::Rows && accepts(Nvfp4) && tensor(PACKED).is_some() {
@@ -114,8 +137,8 @@ pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accep
         // One in a format that the spec does not accept is there, under another name.
         let other = [(PACKED, Nvfp4), (BLOCKS, Mxfp4)].into_iter().find(|(ending, _)| tensor(*ending).is_some());
         let difference = match other {
-            Some((ending, format)) => (ending, format!(" is {format}, and the spec accepts {}", listed(accept))),
-            None => (Ending::Same, " is missing".to_owned()),
+            Some((ending, format)) => (ending, not_accepted(TensorFormat::Known(format), accept)),
+            None => (Ending::Same, TensorProblem::Missing),
         };
         return Found {
             stored: None,
@@ -135,16 +158,13 @@ pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accep
     };
     let format = main.format.known().filter(|&format| accepts(format));
     let Some(format) = format.filter(|format| need.lies == Lies::Rows || !format.is_quantised()) else {
-        let text = if need.lies == Lies::Columns && (format.is_some() || is_u8(main)) {
+        let problem = if need.lies == Lies::Columns && (format.is_some() || is_u8(main)) {
             // Whether blocks lie along rows or columns, files of such tensors do not say.
-            format!(
-                " is {} and lies transposed, and so only f32, f16 and bf16 are read, and _blocks with _scales in mxfp4",
-                main.format
-            )
+            TensorProblem::Transposed { found: main.format.clone() }
         } else {
-            format!(" is {}, and the spec accepts {}", main.format, listed(accept))
+            not_accepted(main.format.clone(), accept)
         };
-        found.differences.push((Ending::Same, text));
+        found.differences.push((Ending::Same, problem));
         found.companions.extend(ENDINGS.into_iter().chain(OF_ACTIVATIONS));
         return found;
     };
@@ -156,7 +176,7 @@ pub(super) fn find(checkpoint: &Checkpoint, name: &str, need: &MatrixNeed, accep
     // Scales that nothing reads would mean that the matrix is not what it seems.
     for ending in ENDINGS {
         if tensor(ending).is_some() && !found.companions.contains(&ending) && ending != PACKED && ending != BLOCKS {
-            found.differences.push((ending, format!(" is there, and the matrix beside it is {format}, which has no such scale")));
+            found.differences.push((ending, TensorProblem::StrayScale { of: format }));
             found.companions.push(ending);
         }
     }
@@ -169,9 +189,8 @@ fn fp8<'a>(tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>, need: &MatrixNee
     found.companions.extend(OF_ACTIVATIONS);
     // Some checkpoints give the scale of a whole tensor the name that others have for those of blocks: its shape says which it is.
     let Some(scale) = [SCALE_INV, SCALE, QSCALE].into_iter().find(|&ending| tensor(ending).is_some()) else {
-        let text = " is missing, and so is one that ends in _scale: fp8_e4m3 needs either";
         found.companions.push(SCALE_INV);
-        found.differences.push((SCALE_INV, text.to_owned()));
+        found.differences.push((SCALE_INV, TensorProblem::MissingScale));
         return;
     };
     found.companions.push(scale);
@@ -215,8 +234,12 @@ fn mxfp4<'a>(tensor: &impl Fn(Ending) -> Option<&'a TensorEntry>, need: &MatrixN
     Found { stored: Some(Stored::Mxfp4 { data: BLOCKS, scales: SCALES }), differences, companions: vec![BLOCKS, SCALES] }
 }
 
-fn not_whole(format: StorageFormat, inputs: usize) -> String {
-    format!(": {format} stores blocks of {}, and rows of {inputs} are not a whole number of them", format.block_len())
+fn not_whole(format: StorageFormat, inputs: usize) -> TensorProblem {
+    TensorProblem::NotWhole { format, inputs }
+}
+
+fn not_accepted(found: TensorFormat, accept: &[StorageFormat]) -> TensorProblem {
+    TensorProblem::NotAccepted { found, accepted: accept.to_vec() }
 }
 
 fn is_u8(tensor: &TensorEntry) -> bool {
@@ -230,18 +253,16 @@ fn is_float(tensor: &TensorEntry) -> bool {
 /// A scale for all, `[]` or `[1]`, or one for each of a stack, `[E]` to `[E, 1, 1]`; or one of the other shapes.
 fn compare_scale(ending: Ending, found: Option<&TensorEntry>, need: &MatrixNeed, others: Vec<Vec<usize>>) -> Vec<Difference> {
     const FLOATS: &str = "f32, f16 or bf16";
-    let mut shapes = others;
-    let mut listed: Vec<String> = shapes.iter().map(|shape| format!("{shape:?}")).collect();
+    let (mut shapes, mut listed) = (others.clone(), others);
     for count in need.stack.into_iter().filter(|&experts| experts > 1).chain([1]) {
         shapes.extend([vec![count], vec![count, 1], vec![count, 1, 1]]);
-        listed.push(if count == 1 { "[]".to_owned() } else { format!("[{count}]") });
+        listed.push(if count == 1 { Vec::new() } else { vec![count] });
     }
     shapes.push(Vec::new());
     let Some(tensor) = found else { return compare(ending, None, &[], is_float, FLOATS) };
     let mut differences = compare(ending, found, &tensor.shape, is_float, FLOATS);
     if !shapes.contains(&tensor.shape) {
-        let text = format!(": the spec needs {}, the checkpoint has {:?}", listed.join(" or "), tensor.shape);
-        differences.insert(0, (ending, text));
+        differences.insert(0, (ending, TensorProblem::Shape { needed: listed, found: tensor.shape.clone() }));
     }
     differences
 }
@@ -251,15 +272,15 @@ fn compare(
     found: Option<&TensorEntry>,
     shape: &[usize],
     fits: impl Fn(&TensorEntry) -> bool,
-    formats: &str,
+    formats: &'static str,
 ) -> Vec<Difference> {
-    let Some(found) = found else { return vec![(ending, " is missing".to_owned())] };
+    let Some(found) = found else { return vec![(ending, TensorProblem::Missing)] };
     let mut differences = Vec::new();
     if found.shape != shape {
-        differences.push((ending, format!(": the spec needs {shape:?}, the checkpoint has {:?}", found.shape)));
+        differences.push((ending, TensorProblem::Shape { needed: vec![shape.to_vec()], found: found.shape.clone() }));
     }
     if !fits(found) {
-        differences.push((ending, format!(" is {}, and it must be {formats}", found.format)));
+        differences.push((ending, TensorProblem::Must { be: formats, found: found.format.clone() }));
     }
     differences
 }
