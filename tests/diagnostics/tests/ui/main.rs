@@ -4,6 +4,7 @@ mod advice;
 mod binary;
 mod frozen;
 mod meta;
+mod mistakes;
 mod stage;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         trial("meta/every_refusal_has_a_case", || meta::sites(&CASES)),
         trial("meta/short_and_json", || meta::forms(&CASES)),
         trial("binary/explain_prints_pages", binary::explain),
+        trial("meta/common_mistakes", || mistakes::enough(&CASES)),
     ];
     for case in CASES.iter() {
         match Stage::of(case.id) {
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
         }
         if !case.mistake.fix.is_empty() {
             trials.push(trial(&format!("{}/fix", case.name), || advice::fix(case)));
+        }
+        if case.mistake.common.is_some() {
+            trials.push(trial(&format!("{}/mended", case.name), || mistakes::mended(case)));
         }
     }
     let several = CASES.iter().find(|case| case.name.ends_with("in_two_files")).expect("a case with errors in two files");
