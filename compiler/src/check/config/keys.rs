@@ -96,8 +96,12 @@ impl<'s> Keys<'s> {
         self.list.into_iter().map(|bound| (bound.key, bound.value)).collect()
     }
 
-    /// Reports keys about which two tables disagree: each place once, since one wrong `rope_type` makes several keys differ.
+    /// Reports keys about which two tables disagree: each place once, since one wrong `rope_type` makes several keys differ. Where
+    /// a table departs from its architecture, which is reported by now, that may be all.
     pub(super) fn disagreements(&self, spec: &ModelSpec, stated: &[Stated<'_>], model_type: &str, diags: &mut Diagnostics) {
+        if diags.has_errors() {
+            return;
+        }
         let mut reported: Vec<&Span> = Vec::new();
         for Disagreement { key, first, second } in &self.disagreements {
             // What the architecture fixes has been compared with its conventions.
@@ -110,8 +114,8 @@ impl<'s> Keys<'s> {
             let message = format!("a checkpoint has one `{key}` for all layers, and two tables differ about it");
             diags.push(
                 Diagnostic::new(Id::ArchitectureMismatch, message)
-                    .label(place, "says one thing")
-                    .context(first.place(key, spec, stated), "says another")
+                    .label(place, "another value")
+                    .context(first.place(key, spec, stated), "than here")
                     .note(format!("no layer of a `{model_type}` has a value of its own"))
                     .help("write in both what the checkpoint's config says"),
             );
