@@ -8,7 +8,7 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
-pub use places::{Entry, Kind, Places};
+pub use places::{Entry, Kind, Places, general};
 
 /// One change of a spec's text.
 #[derive(Clone, Debug)]
@@ -105,29 +105,4 @@ pub fn every(text: &str, lexicon: &Lexicon) -> Vec<Corruption> {
     let mut seen = HashSet::from([text.to_owned()]);
     all.retain(|corruption| seen.insert(corruption.apply(text)));
     all
-}
-
-/// Corruptions at random beyond [`every`]: two of those at once where they do not touch. The same for the same seed.
-pub fn pairs(singles: &[Corruption], count: usize, seed: u64) -> Vec<Corruption> {
-    let mut random = Random(seed);
-    let mut pairs = Vec::with_capacity(count);
-    while pairs.len() < count {
-        let (one, other) = (&singles[random.below(singles.len())], &singles[random.below(singles.len())]);
-        let apart = |a: &Range<usize>, b: &Range<usize>| a.end < b.start || b.end < a.start;
-        if one.edits.iter().all(|(a, _)| other.edits.iter().all(|(b, _)| apart(a, b))) {
-            let edits = [one.edits.clone(), other.edits.clone()].concat();
-            pairs.push(Corruption::new(&format!("{} and {}", one.place, other.place), "two at once", edits));
-        }
-    }
-    pairs
-}
-
-/// Knuth's MMIX generator: the cases are the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
 }

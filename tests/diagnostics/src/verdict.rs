@@ -1,34 +1,41 @@
-//! What becomes of a corrupted spec: refused, and by whom, or a program, and which.
+//! What becomes of a corrupted spec: refused, and by whom, or a model, and which.
 
-use std::collections::BTreeSet;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenon_compiler::diagnostic::{Diagnostics, Format, Id};
-use tenon_compiler::emit;
-use tenon_compiler::model::{Model, Sampling};
+use tenon_compiler::model::Model;
 use tenon_compiler::new::Checkpoint;
 use tenon_compiler::source::SourceMap;
+use tenon_compiler::spec::TemplateSpec;
+use tenon_compiler::{check, parse};
 
 use crate::against;
+use crate::apart::Split;
 
 /// What becomes of it.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// `tenon check` refuses it, first with this.
-    Refused(Id),
-    /// It is a model whose checkpoint would have to have another config.
+    /// The text cannot be read as a spec; the first diagnostic.
+    Parse(Id),
+    /// `tenon check` refuses it; the first diagnostic.
+    Check(Id),
+    /// It is a model, and the checkpoint's config says otherwise.
     Config(String),
-    /// It is a model whose checkpoint would have to have other tensors.
+    /// It is a model, and the checkpoint's tensors are others.
     Tensors(String),
-    /// The checkpoint fits, and what is computed is the same, line by line.
+    /// The checkpoint fits, and the model is the same.
     Same,
-    /// The checkpoint fits, and these lines are others.
+    /// The checkpoint fits, and the model differs only in these entries of [`APART`](crate::apart::APART).
+    Apart(Vec<&'static str>),
+    /// The checkpoint fits, and something else is computed: the lines of the model that differ.
     Different(Vec<String>),
     /// The compiler panicked.
     Panicked(String),
 }
 
-/// A spec, its checkpoint, and what is computed with both.
+/// A good spec, its checkpoint, and the model that it is.
 pub struct Subject {
     /// Name of the model, and of its folder.
     pub name: String,
@@ -38,13 +45,15 @@ pub struct Subject {
     pub kernel: Option<String>,
     /// What the spec is compared with.
     pub checkpoint: Checkpoint,
-    templates: SourceMap,
-    essence: String,
-    lines: BTreeSet<String>,
+    /// TEMPLATE.toml of each kernel.
+    files: SourceMap,
+    /// The same, read once: most of the time of a check goes into them.
+    templates: BTreeMap<String, TemplateSpec>,
+    model: Split,
 }
 
 impl Subject {
-    /// A good spec.
+    /// A good spec. A checkpoint without tensors gets those that the spec needs.
     ///
     /// # Errors
     /// What is wrong with it, or how its checkpoint differs from it.
@@ -52,55 +61,60 @@ impl Subject {
         name: &str,
         text: String,
         kernel: Option<String>,
-        checkpoint: Checkpoint,
-        templates: SourceMap,
+        mut checkpoint: Checkpoint,
+        files: &SourceMap,
     ) -> Result<Self, String> {
-        let name = name.to_owned();
-        let mut subject =
-            Self { name, text, kernel, checkpoint, templates, essence: String::new(), lines: BTreeSet::new() };
-        let sources = subject.sources(&subject.text, subject.kernel.as_deref());
-        let model = match tenon_compiler::models(&sources) {
-            Ok(mut models) => models.remove(0),
-            Err(diags) => return Err(diags.render(&sources, Format::Human, false)),
-        };
-        if subject.checkpoint.tensors.is_none() {
-            subject.checkpoint.tensors = Some(against::tensors_of(&model));
+        let sources = sources(name, &text, kernel.as_deref(), files);
+        let mut diags = Diagnostics::default();
+        let specs = parse::parse(&sources, &mut diags);
+        let mut models = check::check(&specs, &sources, &mut diags);
+        if diags.has_errors() {
+            return Err(diags.render(&sources, Format::Human, false));
         }
-        let differences = against::compare(&model, &subject.checkpoint);
-        if let Some(difference) = differences.config.iter().chain(&differences.tensors).next() {
-            return Err(format!("{}: {difference}", subject.name));
-        }
-        subject.lines = lines(&model);
-        subject.essence = essence(model);
-        Ok(subject)
-    }
-
-    /// The files of a run with these texts in place of the subject's.
-    pub fn sources(&self, text: &str, kernel: Option<&str>) -> SourceMap {
-        let mut sources = self.templates.clone();
-        sources.add(format!("specs/{}/MODEL.toml", self.name), text);
-        if let Some(kernel) = kernel {
-            sources.add(format!("specs/{}/KERNEL.toml", self.name), kernel);
-        }
-        sources
-    }
-
-    /// What becomes of these texts.
-    pub fn judge(&self, text: &str, kernel: Option<&str>) -> Verdict {
-        let sources = self.sources(text, kernel);
-        let judged = catch_unwind(AssertUnwindSafe(|| match tenon_compiler::models(&sources) {
-            Ok(models) => self.compare(models),
-            Err(diags) => refused(&diags, &sources),
-        }));
-        judged.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Verdict::Panicked(text.unwrap_or_default())
-        })
-    }
-
-    fn compare(&self, mut models: Vec<Model>) -> Verdict {
         let model = models.remove(0);
+        checkpoint.tensors.get_or_insert_with(|| against::tensors_of(&model));
+        let differences = against::compare(&model, &checkpoint);
+        if let Some(difference) = differences.config.iter().chain(&differences.tensors).next() {
+            return Err(format!("{name}: {difference}"));
+        }
+        let (name, files, templates) = (name.to_owned(), files.clone(), specs.templates);
+        Ok(Self { name, text, kernel, checkpoint, files, templates, model: Split::new(model) })
+    }
+
+    /// What becomes of these texts in the place of the subject's.
+    pub fn judge(&self, text: &str, kernel: Option<&str>) -> Verdict {
+        catch_unwind(AssertUnwindSafe(|| self.judged(text, kernel))).unwrap_or_else(|panic| Verdict::Panicked(said(&*panic)))
+    }
+
+    /// The names that the diagnostics of a text say would be legal.
+    pub fn legal_names(&self, text: &str) -> Vec<String> {
+        let sources = sources(&self.name, text, self.kernel.as_deref(), &self.files);
+        let Err(diags) = tenon_compiler::models(&sources) else { return Vec::new() };
+        let labels = diags.sorted().into_iter().flat_map(|diagnostic| &diagnostic.labels);
+        let lists = labels.filter_map(|label| label.text.strip_prefix("legal: "));
+        lists.flat_map(|list| list.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+    }
+
+    fn judged(&self, text: &str, kernel: Option<&str>) -> Verdict {
+        let sources = sources(&self.name, text, kernel, &self.files);
+        // The ids of the files are those of the whole, in which the spec comes first.
+        let own = self::sources(&self.name, text, kernel, &SourceMap::default());
+        let mut diags = Diagnostics::default();
+        let mut specs = parse::parse(&own, &mut diags);
+        let first = |diags: &Diagnostics| {
+            // Whatever is said can be shown.
+            let _ = diags.render(&sources, Format::Human, false);
+            diags.sorted()[0].id
+        };
+        if diags.has_errors() {
+            return Verdict::Parse(first(&diags));
+        }
+        specs.templates.clone_from(&self.templates);
+        let mut models = check::check(&specs, &sources, &mut diags);
+        if diags.has_errors() { Verdict::Check(first(&diags)) } else { self.compare(models.remove(0)) }
+    }
+
+    fn compare(&self, model: Model) -> Verdict {
         let differences = against::compare(&model, &self.checkpoint);
         if let Some(first) = differences.config.into_iter().next() {
             return Verdict::Config(first);
@@ -108,51 +122,34 @@ impl Subject {
         if let Some(first) = differences.tensors.into_iter().next() {
             return Verdict::Tensors(first);
         }
-        // Lowering and emitting are functions of the model, so that equal models need not be emitted.
-        if essence(model.clone()) == self.essence {
-            return Verdict::Same;
+        let other = Split::new(model);
+        if other.essence != self.model.essence {
+            let [old, new] = [&self.model, &other].map(|split| split.essence.lines().map(str::trim).collect::<BTreeSet<_>>());
+            let lost = old.difference(&new).map(|line| format!("- {line}"));
+            let gained = new.difference(&old).map(|line| format!("+ {line}"));
+            return Verdict::Different(lost.chain(gained).collect());
         }
-        let other = lines(&model);
-        let of = |sign: char, a: &BTreeSet<String>, b: &BTreeSet<String>| {
-            a.difference(b).map(|line| format!("{sign} {line}")).collect::<Vec<_>>()
-        };
-        let changed = [of('-', &self.lines, &other), of('+', &other, &self.lines)].concat();
-        if changed.is_empty() { Verdict::Same } else { Verdict::Different(changed) }
-    }
-}
-
-/// Every diagnostic can be shown; the first says what it is.
-fn refused(diags: &Diagnostics, sources: &SourceMap) -> Verdict {
-    let _ = diags.render(sources, Format::Short, false);
-    Verdict::Refused(diags.sorted()[0].id)
-}
-
-/// All of a model that can change what it computes for a checkpoint that fits.
-fn essence(mut model: Model) -> String {
-    model.checkpoint.source.clear();
-    model.checkpoint.pull.clear();
-    model.checkpoint.ignore.clear();
-    // Compared with the checkpoint, as the loader does.
-    model.config.keys.clear();
-    model.config.ignored.clear();
-    model.sampling = Sampling { temperature: 0.0, top_p: 1.0, top_k: 0 };
-    for kind in &mut model.kinds {
-        kind.name = format!("kind {}", model.pattern.first().copied().unwrap_or_default());
-    }
-    format!("{model:?}")
-}
-
-/// The lines of generated code that compute something or say how to, without its comments.
-fn lines(model: &Model) -> BTreeSet<String> {
-    let mut lines = BTreeSet::new();
-    for file in emit::model(&tenon_compiler::programs(model)) {
-        let name = file.path.rsplit('/').next().unwrap_or_default();
-        if name == "plan.txt" || name == "config.rs" {
-            continue;
+        match self.model.differ(&other) {
+            names if names.is_empty() => Verdict::Same,
+            names => Verdict::Apart(names),
         }
-        // In order, so that lines that change places are seen.
-        let code = file.text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
-        lines.extend(code.enumerate().map(|(at, line)| format!("{name} {at}: {line}")));
     }
-    lines
+}
+
+/// The files of one model, and those of the kernels.
+fn sources(name: &str, text: &str, kernel: Option<&str>, templates: &SourceMap) -> SourceMap {
+    let mut sources = SourceMap::default();
+    sources.add(format!("specs/{name}/MODEL.toml"), text);
+    if let Some(kernel) = kernel {
+        sources.add(format!("specs/{name}/KERNEL.toml"), kernel);
+    }
+    for (_, file) in templates.files() {
+        sources.add(file.path.clone(), file.text.clone());
+    }
+    sources
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no text").to_owned()
 }

@@ -114,8 +114,8 @@ fn kind(value: &DeValue<'_>) -> Kind {
     }
 }
 
-/// Names of blocks, mixers and feed-forwards are the author's.
-fn general(path: &str) -> String {
+/// A path without names that the author chose: those of blocks, mixers and feed-forwards.
+pub fn general(path: &str) -> String {
     let mut parts: Vec<&str> = path.split('.').collect();
     let named = matches!(parts[0], "mixer" | "ffn") || parts[0] == "layers" && parts.len() > 2;
     if named && parts.len() > 1 {
