@@ -24,6 +24,7 @@ fn main() {
 
     let mut modules = String::new();
     let mut entries = String::new();
+    let mut tables = String::new();
     for model in &models {
         for mut file in emit::model(&programs(model)) {
             if model.name == WRONG_SCALE {
@@ -37,9 +38,18 @@ fn main() {
         let path = out.join("golden").join(&module).join("mod.rs");
         modules.push_str(&format!("#[path = {:?}]\npub mod {module};\n", path.display().to_string()));
         entries.push_str(&format!("    &{module}::ENTRY,\n"));
+        tables.push_str(&format!("    ({:?}, &{module}::tensors::TENSORS, &{module}::CONFIG),\n", model.name));
     }
-    let list =
-        format!("{modules}\n/// Every golden model.\npub const MODELS: &[&tenon_core::model::ModelEntry] = &[\n{entries}];\n");
+    let list = format!(
+        "{modules}
+/// Every golden model.
+pub const MODELS: &[&tenon_core::model::ModelEntry] = &[
+{entries}];
+/// What the loader compares a checkpoint of each with.
+pub const TABLES: &[(&str, &[tenon_core::weights::TensorCheck<'static>], &tenon_core::weights::ConfigContract<'static>)] = &[
+{tables}];
+"
+    );
     fs::write(out.join("golden.rs"), list).expect("OUT_DIR is writable");
 }
 

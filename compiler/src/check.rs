@@ -1,5 +1,6 @@
 //! `check`: specs become models, or diagnostics. The only stage that refuses anything.
 
+pub mod checkpoint;
 mod config;
 mod conventions;
 mod coverage;

@@ -1,20 +1,16 @@
 //! The driver: reads specs and templates from a workspace, and writes generated files or compares them. All IO is here.
 
+mod checkpoint;
 mod diff;
 mod generated;
 mod revision;
 
-use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use tenon_formats::{CanonicalConfig, Gguf, TensorEntry, index, json, safetensors};
-
-use crate::new::description::Format;
-use crate::new::{Checkpoint, Tensor};
 use crate::source::SourceMap;
 
+pub use checkpoint::{checkpoint, checkpoint_files};
 pub use diff::{DiffError, difference};
 pub use generated::{Difference, DifferenceKind, compare, generated, write};
 pub use revision::{Revision, revision};
@@ -102,130 +98,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries(folder)?.into_iter().filter(|p| p.is_file()).collect())
 }
 
-/// Reads what says what a checkpoint is: its config, and the names of its tensors where they are to be seen.
-///
-/// # Errors
-/// No checkpoint, or one that cannot be read; the text names the file.
-pub fn checkpoint(from: &Path) -> Result<Checkpoint, String> {
-    if from.is_file() {
-        return match from.extension().is_some_and(|e| e.eq_ignore_ascii_case("gguf")) {
-            true => gguf(from),
-            false => Err(format!("{}: neither a folder nor a .gguf file", from.display())),
-        };
-    }
-    let in_it = files(from).map_err(|e| e.to_string())?;
-    let called = |name: &str| in_it.iter().find(|path| path.file_name().is_some_and(|n| n == name));
-    let (format, path) = match (called("config.json"), called("params.json")) {
-        (Some(path), _) => (Format::Hf, path),
-        (None, Some(path)) => (Format::Mistral, path),
-        (None, None) => {
-            let ggufs: Vec<&PathBuf> = in_it.iter().filter(|p| p.extension().is_some_and(|e| e == "gguf")).collect();
-            return match ggufs.as_slice() {
-                [one] => gguf(one),
-                [] => Err(format!("{}: no config.json, params.json or .gguf file", from.display())),
-                _ => Err(format!("{}: several .gguf files; name one of them", from.display())),
-            };
-        }
-    };
-    let text = fs::read(path).map_err(|e| named(e, path).to_string())?;
-    let config = match format {
-        Format::Mistral => CanonicalConfig::from_mistral(&text),
-        _ => CanonicalConfig::from_hf_text(&text),
-    };
-    let value = |name: &str| match called(name) {
-        None => Ok(None),
-        Some(path) => {
-            let text = fs::read(path).map_err(|e| named(e, path).to_string())?;
-            json::parse(&text).map(Some).map_err(|e| format!("{}: {e}", path.display()))
-        }
-    };
-    let tokenizer = value("tokenizer_config.json")?;
-    let has_chat_template =
-        called("chat_template.jinja").is_some() || tokenizer.is_some_and(|config| config.get("chat_template").is_some());
-    Ok(Checkpoint {
-        format,
-        config: config.map_err(|e| format!("{}: {e}", path.display()))?,
-        tensors: tensors(&in_it, format)?,
-        has_chat_template,
-        generation: value("generation_config.json")?,
-    })
-}
-
-/// The tensors of safetensors files, or of an index where those are elsewhere. A folder may hold one checkpoint in both formats.
-fn tensors(in_it: &[PathBuf], format: Format) -> Result<Option<Vec<Tensor>>, String> {
-    let start = if format == Format::Mistral { "consolidated" } else { "model" };
-    let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut found: BTreeMap<String, Tensor> = BTreeMap::new();
-    let mut shards: Option<Vec<String>> = None;
-    if let Some(path) = in_it.iter().find(|path| name_of(path) == format!("{start}.safetensors.index.json")) {
-        let text = fs::read(path).map_err(|e| named(e, path).to_string())?;
-        let index = index::read(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-        let tensor = |name: String| (name.clone(), Tensor { name, format: None, shape: None });
-        found.extend(index.tensors.into_keys().map(tensor));
-        shards = Some(index.shards);
-    }
-    for path in in_it {
-        // With an index, only the files that it names are part of the checkpoint.
-        let name = name_of(path);
-        let is_part = match &shards {
-            Some(shards) => shards.contains(&name),
-            None => name.starts_with(start) && name.ends_with(".safetensors"),
-        };
-        if is_part {
-            for entry in safetensors_header(path)? {
-                found.insert(entry.name.clone(), tensor(entry));
-            }
-        }
-    }
-    Ok((!found.is_empty()).then(|| found.into_values().collect()))
-}
-
-fn tensor(entry: TensorEntry) -> Tensor {
-    Tensor { format: Some(entry.format.as_str().to_owned()), shape: Some(entry.shape), name: entry.name }
-}
-
-/// The header of a file whose data may be larger than memory.
-fn safetensors_header(path: &Path) -> Result<Vec<TensorEntry>, String> {
-    let inner = || -> Result<_, Box<dyn std::error::Error>> {
-        let mut file = fs::File::open(path)?;
-        let length = file.metadata()?.len();
-        let mut prefix = [0; 8];
-        file.read_exact(&mut prefix)?;
-        let mut bytes = prefix.to_vec();
-        let header = safetensors::header_bytes(prefix)?;
-        file.take(header.saturating_sub(8)).read_to_end(&mut bytes)?;
-        Ok(safetensors::read_header(&bytes, length, 0)?)
-    };
-    inner().map_err(|e| format!("{}: {e}", path.display()))
-}
-
-/// As long as a header of a GGUF may be: vocabularies make them tens of megabytes.
-const LONGEST_GGUF_HEADER: u64 = 1 << 30;
-
-fn gguf(path: &Path) -> Result<Checkpoint, String> {
-    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    let length = fs::metadata(path).map_err(|e| named(&e))?.len();
-    let mut bytes = Vec::new();
-    let mut file = fs::File::open(path).map_err(|e| named(&e))?;
-    let header = loop {
-        let more = (bytes.len() as u64).max(1 << 20);
-        let added = file.by_ref().take(more).read_to_end(&mut bytes).map_err(|e| named(&e))?;
-        match Gguf::read_header(&bytes, length) {
-            Ok(header) => break header,
-            // Cut off, perhaps, where no more was read yet.
-            Err(_) if added > 0 && (bytes.len() as u64) < length.min(LONGEST_GGUF_HEADER) => {}
-            Err(e) => return Err(named(&e)),
-        }
-    };
-    if header.split().map_err(|e| named(&e))?.is_some() {
-        return Err(named(&"one part of a split model; join the parts first"));
-    }
-    let config = CanonicalConfig::from_gguf(&header).map_err(|e| named(&e))?;
-    let has_chat_template = header.metadata.contains_key("tokenizer.chat_template");
-    let tensors = Some(header.tensors.into_iter().map(tensor).collect());
-    Ok(Checkpoint { format: Format::Gguf, config, tensors, has_chat_template, generation: None })
-}
-
 /// Writes `model-specs/<name>/MODEL.toml` of a model that is not there yet; the path, relative to `root`.
 ///
 /// # Errors
@@ -248,10 +120,10 @@ mod tests {
     use super::*;
 
     /// A folder with these files, which goes with the value.
-    struct Folder(PathBuf);
+    pub(super) struct Folder(pub(super) PathBuf);
 
     impl Folder {
-        fn of(name: &str, files: &[(&str, &[u8])]) -> Self {
+        pub(super) fn of(name: &str, files: &[(&str, &[u8])]) -> Self {
             let path = std::env::temp_dir().join(format!("tenon-driver-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
             for (name, bytes) in files {
@@ -265,52 +137,6 @@ mod tests {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
-    }
-
-    #[test]
-    fn a_folder_with_both_formats_is_read_as_one() {
-        let index = |tensor: &str| format!("{{\"weight_map\": {{\"{tensor}\": \"part.safetensors\"}}}}");
-        let (hf, native) = (index("model.norm.weight"), index("norm.weight"));
-        let files: [(&str, &[u8]); 6] = [
-            ("config.json", b"{\"model_type\": \"mistral\"}"),
-            ("params.json", b"{\"dim\": 8}"),
-            ("consolidated.safetensors.index.json", native.as_bytes()),
-            ("model.safetensors.index.json", hf.as_bytes()),
-            ("tokenizer_config.json", b"{\"chat_template\": \"x\"}"),
-            ("generation_config.json", b"{\"top_k\": 1}"),
-        ];
-        let folder = Folder::of("both", &files);
-        let read = checkpoint(&folder.0).unwrap();
-        assert_eq!((read.format, read.has_chat_template, read.generation.is_some()), (Format::Hf, true, true));
-        let names = |read: Checkpoint| read.tensors.unwrap().into_iter().map(|t| (t.name, t.format)).collect::<Vec<_>>();
-        assert_eq!(names(read), [("model.norm.weight".to_owned(), None)]);
-        fs::remove_file(folder.0.join("config.json")).unwrap();
-        let read = checkpoint(&folder.0).unwrap();
-        assert_eq!((read.format, read.config.int("hidden_size")), (Format::Mistral, Some(8)));
-        assert_eq!(names(read), [("norm.weight".to_owned(), None)]);
-        fs::write(folder.0.join("params.json"), "{").unwrap();
-        assert!(checkpoint(&folder.0).unwrap_err().contains("params.json: EOF"));
-        // A shard that is there says how its tensors are stored; one that is cut off is an error.
-        fs::write(folder.0.join("config.json"), "{\"model_type\": \"mistral\"}").unwrap();
-        fs::write(folder.0.join("part.safetensors"), b"\x08\0\0\0\0\0\0\0{}").unwrap();
-        assert!(checkpoint(&folder.0).unwrap_err().contains("part.safetensors: the header is 8 bytes long"));
-    }
-
-    #[test]
-    fn a_gguf_is_read_by_its_header() {
-        let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
-        let mut bytes = [&b"GGUF"[..], &3u32.to_le_bytes(), &0u64.to_le_bytes(), &2u64.to_le_bytes()].concat();
-        for (key, value) in [("general.architecture", "llama"), ("tokenizer.chat_template", "x")] {
-            bytes.extend([text(key), 8u32.to_le_bytes().to_vec(), text(value)].concat());
-        }
-        let folder = Folder::of("gguf", &[("one.gguf", &bytes)]);
-        let read = checkpoint(&folder.0).unwrap();
-        assert_eq!((read.format, read.config.model_type(), read.has_chat_template), (Format::Gguf, "llama", true));
-        assert_eq!(checkpoint(&folder.0.join("one.gguf")).unwrap().config, read.config);
-        fs::write(folder.0.join("one.gguf"), &bytes[..40]).unwrap();
-        assert!(checkpoint(&folder.0).unwrap_err().contains("one.gguf: "));
-        fs::write(folder.0.join("two.gguf"), &bytes).unwrap();
-        assert!(checkpoint(&folder.0).unwrap_err().ends_with("several .gguf files; name one of them"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod diff;
 pub mod driver;
 pub mod emit;
 pub mod expr;
+mod json_spans;
 pub mod lower;
 pub mod model;
 pub mod new;
@@ -25,6 +26,7 @@ mod reader;
 pub mod source;
 pub mod spec;
 
+use check::checkpoint::CheckpointFiles;
 use diagnostic::Diagnostics;
 use model::Model;
 use program::Program;
@@ -36,6 +38,23 @@ pub fn models(sources: &SourceMap) -> Result<Vec<Model>, Diagnostics> {
     let specs = parse::parse(sources, &mut diags);
     let models = check::check(&specs, sources, &mut diags);
     if diags.has_errors() { Err(diags) } else { Ok(models) }
+}
+
+/// Parses and checks the spec of one model, and compares a checkpoint with it. The config of the checkpoint becomes one of the sources,
+/// where diagnostics point into it. On errors, all of them.
+pub fn model_of(sources: &mut SourceMap, name: &str, files: &CheckpointFiles) -> Result<Model, Diagnostics> {
+    let mut diags = Diagnostics::default();
+    let specs = parse::parse(sources, &mut diags);
+    let models = check::check(&specs, sources, &mut diags);
+    let file = sources.add(files.config.path.clone(), files.config.text.clone());
+    let found = models.into_iter().find(|model| model.name == name).zip(specs.models.get(name));
+    if let Some((model, (spec, _))) = &found {
+        check::checkpoint::check(spec, model, files, file, sources, &mut diags);
+    }
+    match found {
+        Some((model, _)) if !diags.has_errors() => Ok(model),
+        _ => Err(diags),
+    }
 }
 
 /// Lowers a checked model, once per target.

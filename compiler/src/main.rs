@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
 use tenon_compiler::driver::DiffError;
-use tenon_compiler::model::Model;
+use tenon_compiler::model::{CheckpointFormat, Model};
 use tenon_compiler::source::SourceMap;
 use tenon_compiler::{driver, emit, files, models, programs};
 
@@ -27,6 +27,9 @@ enum Command {
     Check {
         /// Models to report on; all when none is named.
         names: Vec<String>,
+        /// Compare this checkpoint with the spec of the one model that is named: its config, and its tensors where they are there.
+        #[arg(long, value_name = "DIR|FILE.gguf")]
+        checkpoint: Option<PathBuf>,
         /// How to print diagnostics.
         #[arg(long, value_enum, default_value = "human")]
         format: Style,
@@ -125,21 +128,17 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
     }
     let sources = driver::read(&root, "model-specs", "kernel-templates").map_err(|e| e.to_string())?;
     match &cli.command {
-        Command::Check { names, format } => {
+        Command::Check { names, checkpoint, format } => {
             let format = match format {
                 Style::Human => Format::Human,
                 Style::Short => Format::Short,
                 Style::Json => Format::Json,
             };
-            let Some(checked) = checked(&sources, names, format)? else { return Ok(ExitCode::FAILURE) };
-            if matches!(format, Format::Json) {
-                println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(&sources, format, false));
-            } else {
-                for model in &checked {
-                    println!("{}: ok", model.name);
-                }
+            match (checkpoint, names.as_slice()) {
+                (None, _) => check(&sources, names, format),
+                (Some(path), [name]) => check_checkpoint(&sources, name, path, format),
+                (Some(_), _) => Err("--checkpoint is compared with one spec: name the model".to_owned()),
             }
-            Ok(ExitCode::SUCCESS)
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
         Command::Plan { name, json } => {
@@ -163,27 +162,73 @@ fn find_root() -> Result<PathBuf, String> {
         .ok_or_else(|| format!("no model-specs/ in {} or above; pass --root DIR", here.display()))
 }
 
-/// Checks the named models, or all. Prints every diagnostic and gives `None` when there are any.
-fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Option<Vec<Model>>, String> {
+fn check(sources: &SourceMap, names: &[String], format: Format) -> Result<ExitCode, String> {
+    let Some(checked) = checked(sources, names, format)? else { return Ok(ExitCode::FAILURE) };
+    let lines: Vec<String> = checked.iter().map(|model| format!("{}: ok", model.name)).collect();
+    accepted(sources, &lines, format);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks one model, and a checkpoint against it.
+fn check_checkpoint(sources: &SourceMap, name: &str, path: &Path, format: Format) -> Result<ExitCode, String> {
+    let names = &[name.to_owned()];
+    let Some(checked) = checked(sources, names, format)? else { return Ok(ExitCode::FAILURE) };
+    let is_native = checked.iter().any(|model| model.checkpoint.format == CheckpointFormat::Mistral);
+    let files = driver::checkpoint_files(path, is_native.then_some(CheckpointFormat::Mistral))?;
+    let mut sources = named(sources, names)?;
+    let model = match tenon_compiler::model_of(&mut sources, name, &files) {
+        Ok(model) => model,
+        Err(diags) => {
+            refused(&diags, &sources, format);
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let what = match &files.tensors {
+        Some(tensors) => format!("its config and its {} tensors are what the spec says", tensors.len()),
+        None => "its config is what the spec says; its weights are not all there, and were not compared".to_owned(),
+    };
+    let mut lines = vec![format!("{name}: ok, and {}: {what}", path.display())];
+    lines.extend(model.deviations.iter().map(|one| format!("  deviates: {one}")));
+    accepted(&sources, &lines, format);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints that there is nothing to report.
+fn accepted(sources: &SourceMap, lines: &[String], format: Format) {
+    if matches!(format, Format::Json) {
+        println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(sources, format, false));
+    } else {
+        lines.iter().for_each(|line| println!("{line}"));
+    }
+}
+
+/// The sources of the named models, or of all.
+fn named(sources: &SourceMap, names: &[String]) -> Result<SourceMap, String> {
     let known = driver::model_names(sources);
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let hint = did_you_mean(unknown, known.iter().copied()).unwrap_or_else(|| format!("there are {}", quoted(&known)));
         return Err(format!("no model `{unknown}` in model-specs/; {hint}"));
     }
-    let sources = if names.is_empty() { sources.clone() } else { driver::only(sources, names) };
+    Ok(if names.is_empty() { sources.clone() } else { driver::only(sources, names) })
+}
+
+/// Checks the named models, or all. Prints every diagnostic and gives `None` when there are any.
+fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Option<Vec<Model>>, String> {
+    let sources = named(sources, names)?;
     match models(&sources) {
         Ok(models) => Ok(Some(models)),
         Err(diags) => {
-            let text = diags.render(&sources, format, color());
-            if matches!(format, Format::Json) {
-                println!("{text}")
-            } else {
-                eprint!("{text}")
-            }
+            refused(&diags, &sources, format);
             Ok(None)
         }
     }
+}
+
+/// Prints diagnostics: for people and scripts to stderr, JSON to stdout.
+fn refused(diags: &tenon_compiler::diagnostic::Diagnostics, sources: &SourceMap, format: Format) {
+    let text = diags.render(sources, format, color());
+    if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
 }
 
 /// Whether stderr takes escapes.

@@ -167,6 +167,12 @@ pub struct Deviation {
     pub reason: String,
 }
 
+impl std::fmt::Display for Deviation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} = {}: {}", self.key, self.value, self.reason)
+    }
+}
+
 /// The value that a config key must have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigValue {

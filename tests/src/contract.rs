@@ -4,7 +4,7 @@ use tenon_compiler::model::{self, Model};
 use tenon_formats::{ConfigContract, ConfigKey, Expected, IgnoredKey};
 
 /// The contract as generated code holds it.
-pub fn contract(model: &Model) -> ConfigContract {
+pub fn contract(model: &Model) -> ConfigContract<'static> {
     let keys = model.config.keys.iter().map(|(key, value)| ConfigKey::new(leak(key), expected(value)));
     let ignored = model.config.ignored.iter().map(|(key, reason)| IgnoredKey::new(leak(key), leak(reason)));
     ConfigContract {
@@ -17,7 +17,7 @@ fn leak(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
-fn expected(value: &model::ConfigValue) -> Expected {
+fn expected(value: &model::ConfigValue) -> Expected<'static> {
     use model::ConfigValue;
     match value {
         ConfigValue::Int(value) => Expected::Int(*value),
@@ -29,6 +29,7 @@ fn expected(value: &model::ConfigValue) -> Expected {
             Expected::List(Box::leak(names.iter().map(|name| leak(name)).collect::<Vec<_>>().into_boxed_slice()))
         }
         ConfigValue::AbsentOr(value) => Expected::AbsentOr(Box::leak(Box::new(expected(value)))),
+        ConfigValue::Not(value, deviation) => Expected::Not(Box::leak(Box::new(expected(value))), leak(deviation)),
         ConfigValue::Each(name, count) => Expected::Each(leak(name), *count),
         ConfigValue::Conflict => unreachable!("conflicts are left out of a contract"),
     }

@@ -1,11 +1,16 @@
 //! Load errors: a golden's checkpoint is spoilt and given to the model that was compiled for it.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
+use tenon_compiler::check::checkpoint::expect;
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::LoadOptions;
-use tenon_core::weights::{Checkpoint, LoadError};
+use tenon_core::weights::{Checkpoint, LoadError, TensorCheck};
+use tenon_formats::expect::tensors::{Need, in_layer};
+use tenon_tests::golden::TABLES;
 use tenon_tests::reference;
 
 use tenon_diagnostics::case::{Case, Files};
@@ -13,11 +18,39 @@ use tenon_diagnostics::stage::Stage;
 
 #[test]
 fn load_errors_read_as_expected() {
-    let cases: Vec<Case> = Case::all().into_iter().filter(|case| Stage::of(case.id) == Stage::Load).collect();
-    assert!(cases.len() > 3, "there are cases of load errors");
-    let run = |case: &Case| text(case).and_then(|text| case.compare(&text)).map_err(|why| format!("{}: {why}", case.name));
+    let cases: Vec<Case> = Case::all().into_iter().filter(is_of_a_checkpoint).collect();
+    assert!(cases.len() > 10, "there are cases of load errors");
+    let run = |case: &Case| text(case).and_then(|text| case.compare_loaded(&text)).map_err(|why| format!("{}: {why}", case.name));
     let wrong: Vec<String> = cases.iter().filter_map(|case| run(case).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The compiler compares a checkpoint with the tables that the loader has, so that both give the same verdict.
+#[test]
+fn the_compiler_and_the_loader_compare_with_the_same() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let sources = tenon_compiler::driver::read(root, "tests/golden", "kernel-templates").expect("the specs are there");
+    let models = tenon_compiler::models(&sources).unwrap_or_else(|e| panic!("{}", e.render(&sources, Default::default(), false)));
+    assert!(models.len() >= 15, "{} goldens", models.len());
+    for model in models {
+        let (_, tensors, config) = TABLES.iter().find(|(name, ..)| *name == model.name).expect("it is compiled");
+        expect::with_contract(&model.config, |contract| assert_eq!(contract, *config, "{}", model.name));
+        expect::with_checks(&model, |checks| assert_eq!(each(checks), each(tensors), "{}", model.name));
+    }
+}
+
+/// What each tensor must be, by name. Kinds of layers are cut into groups where the tables are compiled.
+fn each<'t>(checks: &'t [TensorCheck<'t>]) -> BTreeMap<String, Need<'t>> {
+    let names = |check: &TensorCheck<'_>| match check.layers {
+        Some(layers) => layers.iter().map(|&layer| in_layer(check.name, layer)).collect(),
+        None => vec![check.name.to_owned()],
+    };
+    checks.iter().flat_map(|check| names(check).into_iter().map(|name| (name, check.need))).collect()
+}
+
+/// Whether the mistake is in the checkpoint alone: the specs of the goldens are compiled as they are.
+fn is_of_a_checkpoint(case: &Case) -> bool {
+    case.stage() == Stage::Load && !case.edits_spec()
 }
 
 /// What the error says, with `CHECKPOINT` for the folder.

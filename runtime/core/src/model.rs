@@ -100,6 +100,12 @@ pub struct Deviation {
     pub reason: &'static str,
 }
 
+impl std::fmt::Display for Deviation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} = {}: {}", self.key, self.value, self.reason)
+    }
+}
+
 impl ModelInfo {
     /// Bytes of KV cache per token over all layers, with a cache of this dtype.
     pub const fn kv_bytes_per_token(&self, dtype: KvDtypeName) -> usize {

@@ -219,6 +219,15 @@ impl ConfigMismatch<'_> {
             Self::Agrees { deviation, .. } => deviation,
         }
     }
+
+    /// The id of the page that explains it: `tenon explain ID`.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::Different { .. } | Self::Missing { .. } => "checkpoint-mismatch",
+            Self::Unbound { .. } => "config-key-unbound",
+            Self::Agrees { .. } => "deviation-refused",
+        }
+    }
 }
 
 impl fmt::Display for ConfigMismatch<'_> {

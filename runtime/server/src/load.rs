@@ -98,7 +98,12 @@ pub fn model(entry: &ModelEntry, checkpoint: &Arc<Checkpoint>, args: &LoadArgs, 
         max_batch_tokens: sizes.max_batch_tokens,
         max_logit_rows: sizes.max_logit_rows,
     };
-    Ok(load(checkpoint, &options)?)
+    let model = load(checkpoint, &options)?;
+    // Whoever compares answers with those of another runtime must know it.
+    for deviation in info.deviations {
+        eprintln!("{} departs from its checkpoint: {deviation}", info.name);
+    }
+    Ok(model)
 }
 
 /// A model that answers prompts.

@@ -7,6 +7,9 @@ use serde::Deserialize;
 use tenon_compiler::diagnostic::{Diagnostics, Id};
 use tenon_compiler::source::SourceMap;
 
+use crate::checkpoint;
+use crate::stage::Stage;
+
 /// One mistake. Its folder is `ui/<id>` or `ui/<id>/<name>` and holds `case.toml` and `expected.txt`.
 pub struct Case {
     /// Path of the folder below `ui/`.
@@ -22,7 +25,7 @@ pub struct Case {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mistake {
-    /// A folder of `ui/base/model-specs/`; for load errors, one of `golden/`.
+    /// A folder of `ui/base/model-specs/`; for mistakes about a checkpoint, one of `golden/`.
     pub base: String,
     /// What people do, if this is one of the mistakes that they really make. It must then be mended by what its message says.
     pub common: Option<String>,
@@ -93,9 +96,22 @@ impl Case {
         cases
     }
 
+    /// Who reports it.
+    pub fn stage(&self) -> Stage {
+        if checkpoint::golden(&self.mistake.base).is_dir() { Stage::Load } else { Stage::of(self.id) }
+    }
+
     /// The base with the mistake.
     pub fn files(&self) -> Files {
-        self.spoil(Files::base(&self.mistake.base))
+        self.spoil(match self.stage() {
+            Stage::Load => checkpoint::base(&self.mistake.base),
+            _ => Files::base(&self.mistake.base),
+        })
+    }
+
+    /// Whether the mistake is in the spec, and not in the checkpoint alone.
+    pub fn edits_spec(&self) -> bool {
+        self.mistake.edit.iter().any(|edit| edit.file.ends_with("MODEL.toml"))
     }
 
     /// Makes the mistake.
@@ -119,22 +135,35 @@ impl Case {
     /// # Errors
     /// A file that cannot be read.
     pub fn expected(&self) -> Result<String, String> {
-        let path = self.folder.join("expected.txt");
+        self.text_of("expected.txt")
+    }
+
+    fn text_of(&self, name: &str) -> Result<String, String> {
+        let path = self.folder.join(name);
         fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
     }
 
     /// Compares a text with `expected.txt`, or writes it there when `TENON_BLESS=1`.
     pub fn compare(&self, text: &str) -> Result<(), String> {
-        let path = self.folder.join("expected.txt");
+        self.compare_with("expected.txt", text)
+    }
+
+    /// Compares what the loader says with `loaded.txt`, in the same way.
+    pub fn compare_loaded(&self, text: &str) -> Result<(), String> {
+        self.compare_with("loaded.txt", text)
+    }
+
+    fn compare_with(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.folder.join(name);
         if std::env::var_os("TENON_BLESS").is_some_and(|bless| bless == "1") {
             return fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()));
         }
-        let expected = self.expected().map_err(|e| format!("{e}; TENON_BLESS=1 writes it:\n{text}"))?;
+        let expected = self.text_of(name).map_err(|e| format!("{e}; TENON_BLESS=1 writes it:\n{text}"))?;
         if expected == text {
             return Ok(());
         }
         let same = expected.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
-        Err(format!("expected.txt differs from line {}\n--- expected\n{expected}--- found\n{text}", same + 1))
+        Err(format!("{name} differs from line {}\n--- expected\n{expected}--- found\n{text}", same + 1))
     }
 }
 
@@ -160,7 +189,7 @@ impl Files {
         files
     }
 
-    fn add(&mut self, path: &str, content: Vec<u8>) {
+    pub(crate) fn add(&mut self, path: &str, content: Vec<u8>) {
         assert!(self.0.iter().all(|(known, _)| known != path), "{path} twice");
         self.0.push((path.to_owned(), content));
         self.0.sort_by_key(|(path, _)| {
@@ -195,11 +224,16 @@ impl Files {
         self
     }
 
-    /// As the compiler sees them.
+    /// Path and content of each.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.0.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
+    }
+
+    /// As the compiler sees them; a checkpoint is none of the sources.
     pub fn sources(&self) -> SourceMap {
         let mut sources = SourceMap::default();
-        for (path, content) in &self.0 {
-            sources.add(path.clone(), String::from_utf8(content.clone()).expect("specs are UTF-8"));
+        for (path, content) in self.all().filter(|(path, _)| !path.starts_with(checkpoint::FOLDER)) {
+            sources.add(path, String::from_utf8(content.to_vec()).expect("specs are UTF-8"));
         }
         sources
     }
@@ -220,6 +254,15 @@ impl Files {
 /// What the compiler finds; nothing when it is content.
 pub fn check(sources: &SourceMap) -> Diagnostics {
     tenon_compiler::models(sources).err().unwrap_or_default()
+}
+
+/// What the compiler finds in a case's files, with the sources that it points into.
+pub fn diagnose(files: &Files) -> (Diagnostics, SourceMap) {
+    if files.all().any(|(path, _)| path.starts_with(checkpoint::FOLDER)) {
+        return checkpoint::diagnose(files);
+    }
+    let sources = files.sources();
+    (check(&sources), sources)
 }
 
 /// `tests/ui`

@@ -9,12 +9,12 @@ pub enum Stage {
     Check,
     /// `tenon build --frozen`: the compiler, from what it emits and what is there.
     Frozen,
-    /// The runtime, from a compiled model and a checkpoint: `loading_cases` of the package of the goldens.
+    /// `tenon check --checkpoint`, and the runtime when it loads the checkpoint: `loading_cases` of the package of the goldens.
     Load,
 }
 
 impl Stage {
-    /// Of an id.
+    /// Of an id; where it is found in a checkpoint too, the case says so, see [`Case::stage`](crate::case::Case::stage).
     pub fn of(id: Id) -> Self {
         match id {
             Id::GeneratedStale => Self::Frozen,

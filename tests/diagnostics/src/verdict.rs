@@ -4,14 +4,13 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use tenon_compiler::check::checkpoint::CheckpointFiles;
 use tenon_compiler::diagnostic::{Diagnostics, Format, Id};
 use tenon_compiler::model::Model;
-use tenon_compiler::new::Checkpoint;
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::spec::TemplateSpec;
+use tenon_compiler::spec::{ModelSpec, TemplateSpec};
 use tenon_compiler::{check, parse};
 
-use crate::against;
 use crate::apart::Split;
 
 /// What becomes of it.
@@ -21,10 +20,8 @@ pub enum Verdict {
     Parse(Id),
     /// `tenon check` refuses it; the first diagnostic.
     Check(Id),
-    /// It is a model, and the checkpoint's config says otherwise.
-    Config(String),
-    /// It is a model, and the checkpoint's tensors are others.
-    Tensors(String),
+    /// It is a model, and not that of the checkpoint; the first diagnostic.
+    Checkpoint(Id),
     /// The checkpoint fits, and the model is the same.
     Same,
     /// The checkpoint fits, and the model differs only in these entries of [`APART`](crate::apart::APART).
@@ -44,7 +41,7 @@ pub struct Subject {
     /// KERNEL.toml, where there is one.
     pub kernel: Option<String>,
     /// What the spec is compared with.
-    pub checkpoint: Checkpoint,
+    pub checkpoint: CheckpointFiles,
     /// TEMPLATE.toml of each kernel.
     files: SourceMap,
     /// The same, read once: most of the time of a check goes into them.
@@ -53,7 +50,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A good spec. A checkpoint without tensors gets those that the spec needs.
+    /// A good spec, with the checkpoint that it is for.
     ///
     /// # Errors
     /// What is wrong with it, or how its checkpoint differs from it.
@@ -61,24 +58,26 @@ impl Subject {
         name: &str,
         text: String,
         kernel: Option<String>,
-        mut checkpoint: Checkpoint,
+        checkpoint: impl FnOnce(&Model) -> CheckpointFiles,
         files: &SourceMap,
     ) -> Result<Self, String> {
         let sources = sources(name, &text, kernel.as_deref(), files);
         let mut diags = Diagnostics::default();
-        let specs = parse::parse(&sources, &mut diags);
+        let mut specs = parse::parse(&sources, &mut diags);
         let mut models = check::check(&specs, &sources, &mut diags);
         if diags.has_errors() {
             return Err(diags.render(&sources, Format::Human, false));
         }
         let model = models.remove(0);
-        checkpoint.tensors.get_or_insert_with(|| against::tensors_of(&model));
-        let differences = against::compare(&model, &checkpoint);
-        if let Some(difference) = differences.config.iter().chain(&differences.tensors).next() {
-            return Err(format!("{name}: {difference}"));
+        let (spec, _) = specs.models.remove(name).expect("the model is named like its folder");
+        let checkpoint = checkpoint(&model);
+        let (files, templates) = (files.clone(), specs.templates);
+        let split = Split::new(model.clone());
+        let subject = Self { name: name.to_owned(), text, kernel, checkpoint, files, templates, model: split };
+        match subject.against(&spec, &model, sources) {
+            Some((diags, sources)) => Err(diags.render(&sources, Format::Human, false)),
+            None => Ok(subject),
         }
-        let (name, files, templates) = (name.to_owned(), files.clone(), specs.templates);
-        Ok(Self { name, text, kernel, checkpoint, files, templates, model: Split::new(model) })
     }
 
     /// What becomes of these texts in the place of the subject's.
@@ -86,10 +85,11 @@ impl Subject {
         catch_unwind(AssertUnwindSafe(|| self.judged(text, kernel))).unwrap_or_else(|panic| Verdict::Panicked(said(&*panic)))
     }
 
-    /// The names that the diagnostics of a text say would be legal.
+    /// The names that the diagnostics of a MODEL.toml say would be legal.
     pub fn legal_names(&self, text: &str) -> Vec<String> {
-        let sources = sources(&self.name, text, self.kernel.as_deref(), &self.files);
-        let Err(diags) = tenon_compiler::models(&sources) else { return Vec::new() };
+        let sources = sources(&self.name, text, self.kernel.as_deref(), &SourceMap::default());
+        let mut diags = Diagnostics::default();
+        parse::parse(&sources, &mut diags);
         let labels = diags.sorted().into_iter().flat_map(|diagnostic| &diagnostic.labels);
         let lists = labels.filter_map(|label| label.text.strip_prefix("legal: "));
         lists.flat_map(|list| list.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
@@ -101,27 +101,32 @@ impl Subject {
         let own = self::sources(&self.name, text, kernel, &SourceMap::default());
         let mut diags = Diagnostics::default();
         let mut specs = parse::parse(&own, &mut diags);
-        let first = |diags: &Diagnostics| {
-            // Whatever is said can be shown.
-            let _ = diags.render(&sources, Format::Human, false);
-            diags.sorted()[0].id
-        };
         if diags.has_errors() {
-            return Verdict::Parse(first(&diags));
+            return Verdict::Parse(first(&diags, &sources));
         }
         specs.templates.clone_from(&self.templates);
         let mut models = check::check(&specs, &sources, &mut diags);
-        if diags.has_errors() { Verdict::Check(first(&diags)) } else { self.compare(models.remove(0)) }
+        if diags.has_errors() {
+            return Verdict::Check(first(&diags, &sources));
+        }
+        let model = models.remove(0);
+        let (spec, _) = &specs.models[&self.name];
+        match self.against(spec, &model, sources) {
+            Some((diags, sources)) => Verdict::Checkpoint(first(&diags, &sources)),
+            None => self.compare(model),
+        }
+    }
+
+    /// How the checkpoint differs from a model.
+    fn against(&self, spec: &ModelSpec, model: &Model, mut sources: SourceMap) -> Option<(Diagnostics, SourceMap)> {
+        let config = &self.checkpoint.config;
+        let file = sources.add(config.path.clone(), config.text.clone());
+        let mut diags = Diagnostics::default();
+        check::checkpoint::check(spec, model, &self.checkpoint, file, &sources, &mut diags);
+        diags.has_errors().then_some((diags, sources))
     }
 
     fn compare(&self, model: Model) -> Verdict {
-        let differences = against::compare(&model, &self.checkpoint);
-        if let Some(first) = differences.config.into_iter().next() {
-            return Verdict::Config(first);
-        }
-        if let Some(first) = differences.tensors.into_iter().next() {
-            return Verdict::Tensors(first);
-        }
         let other = Split::new(model);
         if other.essence != self.model.essence {
             let [old, new] = [&self.model, &other].map(|split| split.essence.lines().map(str::trim).collect::<BTreeSet<_>>());
@@ -134,6 +139,12 @@ impl Subject {
             names => Verdict::Apart(names),
         }
     }
+}
+
+/// What is said first; and whatever is said can be shown.
+fn first(diags: &Diagnostics, sources: &SourceMap) -> Id {
+    let _ = diags.render(sources, Format::Human, false);
+    diags.sorted()[0].id
 }
 
 /// The files of one model, and those of the kernels.

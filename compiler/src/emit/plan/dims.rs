@@ -46,8 +46,7 @@ pub(super) fn dims(model: &Model, text: &mut String) {
         }
     }
     for (i, deviation) in model.deviations.iter().enumerate() {
-        let what = format!("{} = {}: {}", deviation.key, deviation.value, deviation.reason);
-        line(text, format!("{:<11} {what}", if i == 0 { "deviates" } else { "" }));
+        line(text, format!("{:<11} {deviation}", if i == 0 { "deviates" } else { "" }));
     }
 }
 

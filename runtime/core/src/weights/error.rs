@@ -255,11 +255,13 @@ pub struct Mismatch {
     pub path: PathBuf,
     /// One line each: config keys, then tensors, both sorted. The same difference in several layers is one line.
     pub differences: Vec<String>,
+    /// The pages that explain them, sorted: `tenon explain ID`.
+    pub ids: Vec<&'static str>,
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, differences } = self;
+        let Self { path, differences, ids } = self;
         let places = if differences.len() == 1 { "1 place" } else { &format!("{} places", differences.len()) };
         writeln!(f, "{} does not fit the plan in {places}:", path.display())?;
         for line in differences.iter().take(MOST_LINES) {
@@ -268,11 +270,15 @@ impl fmt::Display for Mismatch {
         if let Some(more) = differences.len().checked_sub(MOST_LINES).filter(|&more| more > 0) {
             writeln!(f, "  and {more} more")?;
         }
+        let path = path.display();
+        writeln!(f, "what the spec says, and where: tenon check NAME --checkpoint {path}")?;
+        let explain: Vec<String> = ids.iter().map(|id| format!("tenon explain {id}")).collect();
+        writeln!(f, "why it is an error: {}", explain.join(", "))?;
         write!(
             f,
-            "load the checkpoint that the spec names, or write the spec of this one: tenon new NAME --from {}; \
-             what cannot change the output goes into the spec's [config] ignore or [weights] ignore, with the reason",
-            path.display()
+            "load the checkpoint that the spec names, or write the spec of this one: tenon new NAME --from {path}; \
+             what cannot change the output goes into the spec's [config] ignore or [weights] ignore, and a departure on purpose into \
+             [deviation], with the reason"
         )
     }
 }

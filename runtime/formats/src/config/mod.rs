@@ -325,7 +325,7 @@ pub(crate) fn as_int(value: &Value) -> Option<u64> {
 }
 
 /// A value as a message shows it: cut where it is long.
-pub(crate) fn show(value: &Value) -> String {
+pub fn show(value: &Value) -> String {
     const LONGEST: usize = 60;
     let mut text = Bounded { text: String::new(), left: LONGEST };
     // The only error is that of a full text, and then the rest is not even written.

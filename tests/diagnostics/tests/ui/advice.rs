@@ -3,19 +3,17 @@
 use tenon_compiler::diagnostic::Diagnostic;
 use tenon_compiler::source::SourceMap;
 
-use tenon_diagnostics::case::{Case, Files, check};
+use tenon_diagnostics::case::{Case, Files, diagnose};
 
 /// Applies the patches of each diagnostic by itself. It must be gone then, and where it was the only one, nothing may be left.
 pub fn patches(case: &Case) -> Result<(), String> {
     let files = case.files();
-    let sources = files.sources();
-    let found = check(&sources);
+    let (found, sources) = diagnose(&files);
     if found.sorted().iter().all(|d| d.patches.is_empty()) {
         return Err("the expected text shows a patch, and there is none".to_owned());
     }
     for diagnostic in found.sorted().into_iter().filter(|d| !d.patches.is_empty()) {
-        let patched = patched(&files, diagnostic, &sources).sources();
-        let left = check(&patched);
+        let (left, patched) = diagnose(&patched(&files, diagnostic, &sources));
         let texts = |d: &Diagnostic, sources: &SourceMap| d.place().map(|p| (sources.file(p.file).path.clone(), p.range.start));
         let again = |d: &&Diagnostic| d.id == diagnostic.id && texts(d, &patched) == texts(diagnostic, &sources);
         let stays = left.sorted().into_iter().find(|d| again(d) || d.message == diagnostic.message);
@@ -35,8 +33,7 @@ pub fn has_patches(case: &Case) -> bool {
 
 /// The `[[fix]]` of a case leaves no error.
 pub fn fix(case: &Case) -> Result<(), String> {
-    let sources = case.mistake.fix.iter().fold(case.files(), Files::edited).sources();
-    let left = check(&sources);
+    let (left, sources) = diagnose(&case.mistake.fix.iter().fold(case.files(), Files::edited));
     match left.has_errors() {
         false => Ok(()),
         true => Err(left.render(&sources, tenon_compiler::diagnostic::Format::Human, false)),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenon_compiler::diagnostic::{Diagnostic, Format, Id};
 use tenon_compiler::source::SourceMap;
 
-use tenon_diagnostics::case::{Case, Files, check, entries, relative, ui};
+use tenon_diagnostics::case::{Case, Files, check, diagnose, entries, relative, ui};
 use tenon_diagnostics::stage::Stage;
 
 /// Every id has a case, every folder is an id, and every folder of cases holds cases and nothing else.
@@ -43,7 +43,8 @@ pub fn folders(cases: &[Case]) -> Result<(), String> {
 }
 
 fn is_of_a_case(file: &std::path::Path) -> bool {
-    file.is_file() && file.file_name().is_some_and(|name| name == "case.toml" || name == "expected.txt")
+    file.is_file()
+        && file.file_name().is_some_and(|name| ["case.toml", "expected.txt", "loaded.txt"].iter().any(|known| name == *known))
 }
 
 /// The bases have no error of their own, and each has cases.
@@ -102,9 +103,8 @@ pub fn wording(cases: &[Case]) -> Result<(), String> {
 /// The other two forms say the same: one line each with a place, and JSON whose places lie in the files.
 pub fn forms(cases: &[Case]) -> Result<(), String> {
     let mut wrong = Vec::new();
-    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
-        let sources = case.files().sources();
-        let found = check(&sources);
+    for case in cases.iter().filter(|case| case.stage() != Stage::Frozen) {
+        let (found, sources) = diagnose(&case.files());
         let (diagnostics, short) = (found.sorted(), found.render(&sources, Format::Short, false));
         if short.lines().count() != diagnostics.len() {
             wrong.push(format!("{}: {} lines for {} diagnostics", case.name, short.lines().count(), diagnostics.len()));
@@ -160,8 +160,8 @@ fn is_json(json: &str, diagnostics: &[&Diagnostic], sources: &SourceMap) -> Resu
 /// and nobody would know.
 pub fn sites(cases: &[Case]) -> Result<(), String> {
     let mut reached: BTreeSet<(String, u32)> = BTreeSet::new();
-    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
-        let found = check(&case.files().sources());
+    for case in cases.iter().filter(|case| case.stage() != Stage::Frozen) {
+        let (found, _) = diagnose(&case.files());
         reached.extend(found.sorted().iter().map(|d| (d.site.0.file().replace('\\', "/"), d.site.0.line())));
     }
     let root = ui().ancestors().nth(2).expect("tests/ui stands in the workspace").to_path_buf();
@@ -196,9 +196,9 @@ fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 /// Every diagnostic of every case that the compiler checks.
 fn every_diagnostic(cases: &[Case], look: impl Fn(&Diagnostic, &SourceMap) -> Vec<String>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
-        let sources = case.files().sources();
-        for diagnostic in check(&sources).sorted() {
+    for case in cases.iter().filter(|case| case.stage() != Stage::Frozen) {
+        let (found, sources) = diagnose(&case.files());
+        for diagnostic in found.sorted() {
             wrong.extend(look(diagnostic, &sources).into_iter().map(|why| format!("{}: {why}", case.name)));
         }
     }

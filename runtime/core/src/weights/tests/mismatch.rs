@@ -154,8 +154,11 @@ mod configs {
                 "{path} does not fit the plan in 2 places:\n  \
                    vocab_size: the spec says 8, the checkpoint has 9\n  \
                    model.norm.weight is missing\n\
+                 what the spec says, and where: tenon check NAME --checkpoint {path}\n\
+                 why it is an error: tenon explain checkpoint-mismatch\n\
                  load the checkpoint that the spec names, or write the spec of this one: tenon new NAME --from {path}; \
-                 what cannot change the output goes into the spec's [config] ignore or [weights] ignore, with the reason"
+                 what cannot change the output goes into the spec's [config] ignore or [weights] ignore, and a departure on purpose \
+                 into [deviation], with the reason"
             )
         );
     }

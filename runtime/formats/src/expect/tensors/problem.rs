@@ -86,6 +86,16 @@ impl TensorDifference {
     }
 }
 
+impl TensorProblem {
+    /// The id of the page that explains it: `tenon explain ID`.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::NotAccepted { .. } => "weight-format-unsupported",
+            _ => "checkpoint-mismatch",
+        }
+    }
+}
+
 impl fmt::Display for TensorDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.place(), self.problem)
