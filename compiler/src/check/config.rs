@@ -52,8 +52,8 @@ pub fn contract(
     }
     contract.keys.of(None, deviations.all());
     let mut ignored = Vec::new();
+    contract.layers(kinds, pattern);
     if contract.full {
-        contract.layers(kinds, pattern);
         for (key, implied) in architecture.implied {
             match implied {
                 Implied::Absent => contract.keys.add(key, ConfigValue::Absent),
@@ -118,7 +118,7 @@ impl Contract<'_> {
                 keys.float(key, number.value);
             }
         }
-        if self.full && self.architecture.soft_caps != SoftCaps::None {
+        if self.architecture.soft_caps != SoftCaps::None {
             keys.optional_float("final_logit_softcapping", table.final_logit_softcapping.as_ref().map(|cap| cap.value));
             if self.architecture.soft_caps == SoftCaps::Logits {
                 keys.add("attn_logit_softcapping", ConfigValue::Absent);
@@ -134,6 +134,9 @@ impl Contract<'_> {
         if let Some(window) = gqa.sliding_window {
             keys.int("sliding_window", window);
         }
+        if let Some(scalar) = gqa.query_pre_attn_scalar {
+            keys.int("query_pre_attn_scalar", scalar);
+        }
         if self.full {
             // What the class fixes may still stand in the file, and then it must say the same.
             let stated = |bias, value| match bias {
@@ -142,9 +145,6 @@ impl Contract<'_> {
             };
             keys.add("attention_bias", stated(architecture.qkv_bias, gqa.bias));
             keys.add("attention_output_bias", absent_or(ConfigValue::Bool(gqa.output_bias)));
-            if let Some(scalar) = gqa.query_pre_attn_scalar {
-                keys.int("query_pre_attn_scalar", scalar);
-            }
             if architecture.soft_caps == SoftCaps::LogitsAndScores {
                 keys.optional_float("attn_logit_softcapping", gqa.soft_cap);
             }

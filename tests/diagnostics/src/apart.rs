@@ -1,7 +1,7 @@
 //! What a model says beside what it computes. Two models that differ in nothing else give the same logits for one checkpoint, since
 //! lowering and emission are functions of the model; each entry says why it may be left out of that comparison.
 
-use tenon_compiler::model::{Kernel, MlaForms, Mixer, Model, Sampling};
+use tenon_compiler::model::{Kernel, Mixer, MlaForms, Model, Sampling};
 
 /// A part of a model that changes no logits.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,9 @@ pub const APART: &[Apart] = &[
     Apart {
         name: "KERNEL.toml mla",
         why: "the space in which one product is taken: goldens are run with both forms swapped",
-        take: |model| text(&std::mem::take(&mut model.mla_forms).iter().filter(|(_, f)| *f != MlaForms::default()).collect::<Vec<_>>()),
+        take: |model| {
+            text(&std::mem::take(&mut model.mla_forms).iter().filter(|(_, f)| *f != MlaForms::default()).collect::<Vec<_>>())
+        },
     },
     Apart {
         name: "why a kernel was chosen",

@@ -138,7 +138,8 @@ impl Report {
                 Verdict::Same => (3, String::new()),
                 Verdict::Apart(names) => (4, names.join(", and ")),
                 Verdict::Different(_) | Verdict::Panicked(_) => {
-                    let what = format!("{}: {} {}: {verdict:?}", case.subject.name, case.corruption.operator, case.corruption.what());
+                    let what =
+                        format!("{}: {} {}: {verdict:?}", case.subject.name, case.corruption.operator, case.corruption.what());
                     report.bad.entry(case.place()).or_default().push(what);
                     (5, case.place())
                 }

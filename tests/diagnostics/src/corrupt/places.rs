@@ -131,7 +131,9 @@ fn tables(text: &str, entries: &[Entry]) -> Vec<Table> {
         let range = start..start + line.len();
         start = range.end;
         let inside = entries.iter().any(|entry| entry.whole.contains(&range.start));
-        let Some(name) = line.trim_end().strip_prefix('[').and_then(|l| l.strip_suffix(']')).filter(|_| !inside) else { continue };
+        let Some(name) = line.trim_end().strip_prefix('[').and_then(|l| l.strip_suffix(']')).filter(|_| !inside) else {
+            continue;
+        };
         if let Some(last) = tables.last_mut() {
             (last.whole.end, last.body.end) = (range.start, range.start);
         }

@@ -41,10 +41,10 @@ pub fn of_entry(text: &str, places: &Places, at: usize, lexicon: &Lexicon, into:
     }
     for table in &places.tables {
         if !table.body.contains(&entry.whole.start) {
-            add("in another table", vec![
-                (entry.whole.clone(), String::new()),
-                (table.body.start..table.body.start, line.clone()),
-            ]);
+            add(
+                "in another table",
+                vec![(entry.whole.clone(), String::new()), (table.body.start..table.body.start, line.clone())],
+            );
         }
     }
     add("before all tables", vec![(entry.whole.clone(), String::new()), (0..0, line)]);
@@ -60,10 +60,7 @@ pub fn of_tables(text: &str, places: &Places, lexicon: &Lexicon, into: &mut Vec<
         add("table emptied", vec![(table.body.clone(), String::new())]);
         add("table doubled", vec![(table.whole.end..table.whole.end, format!("\n{whole}"))]);
         add("body doubled", vec![(table.body.start..table.body.start, body.to_owned())]);
-        add("table moved to the end", vec![
-            (table.whole.clone(), String::new()),
-            (text.len()..text.len(), format!("\n{whole}")),
-        ]);
+        add("table moved to the end", vec![(table.whole.clone(), String::new()), (text.len()..text.len(), format!("\n{whole}"))]);
         for misspelt in misspelt(&table.path) {
             add("table misspelt", vec![(table.name.clone(), misspelt)]);
         }
@@ -96,7 +93,8 @@ fn parent(path: &str) -> &str {
 
 /// What fingers make of a name.
 fn misspelt(name: &str) -> Vec<String> {
-    let mut all = vec![format!("{name}s"), name.to_uppercase(), name.replace('_', "-"), name.replacen('_', "", 1), format!("\"{name} \"")];
+    let mut all =
+        vec![format!("{name}s"), name.to_uppercase(), name.replace('_', "-"), name.replacen('_', "", 1), format!("\"{name} \"")];
     let last = name.len() - 1;
     all.extend([name[..last].to_owned(), name[1..].to_owned()]);
     let mut letters: Vec<char> = name.chars().collect();

@@ -15,7 +15,8 @@ pub fn corrupt(text: &str, entry: &Entry, lexicon: &Lexicon, into: &mut Vec<Corr
     }
     of_kind(text, &entry.general, &entry.value, &entry.kind, lexicon, &mut add);
     // Of another type, whatever it is.
-    for stranger in ["\"x\"", "7", "0.5", "true", "[]", "[7]", "{}", "1979-05-27", "\"none\"", "\"TODO\"", "\"\"", "nan", "-inf"] {
+    for stranger in ["\"x\"", "7", "0.5", "true", "[]", "[7]", "{}", "1979-05-27", "\"none\"", "\"TODO\"", "\"\"", "nan", "-inf"]
+    {
         add("another type", entry.value.clone(), stranger.to_owned());
     }
     add("in brackets", entry.value.clone(), format!("[{}]", &text[entry.value.clone()]));
@@ -50,9 +51,11 @@ fn of_kind(
             {
                 add(operator, place.clone(), number.to_string());
             }
-            for (operator, number) in
-                [("with a fraction", format!("{value}.0")), ("with a fraction", format!("{value}.5")), ("digit lost", raw[1..].to_owned())]
-            {
+            for (operator, number) in [
+                ("with a fraction", format!("{value}.0")),
+                ("with a fraction", format!("{value}.5")),
+                ("digit lost", raw[1..].to_owned()),
+            ] {
                 add(operator, place.clone(), number);
             }
         }
