@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
+use tenon_compiler::diagnostic::{Diagnostics, Format, Id, did_you_mean, quoted};
 use tenon_compiler::driver::DiffError;
 use tenon_compiler::model::{CheckpointFormat, Model};
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::{driver, emit, files, models, programs};
+use tenon_compiler::{driver, emit, emittable, files, models, programs};
 
 /// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
 #[derive(Parser)]
@@ -67,6 +67,9 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// The kernel of each op instead: which one, why, why no other, and how it is launched at the largest step.
+        #[arg(long, conflicts_with = "json")]
+        kernels: bool,
     },
     /// Write model-specs/NAME/MODEL.toml from a checkpoint: a folder with config.json or params.json, or a GGUF file.
     New {
@@ -141,11 +144,15 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             }
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
-        Command::Plan { name, json } => {
+        Command::Plan { name, json, kernels } => {
             let names = std::slice::from_ref(name);
             let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
             for model in &checked {
-                plan(model, *json)?;
+                if *kernels {
+                    show(&emit::kernels_text(&programs(model)))?;
+                } else {
+                    plan(model, *json)?;
+                }
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -179,7 +186,7 @@ fn check_checkpoint(sources: &SourceMap, name: &str, path: &Path, format: Format
     let model = match tenon_compiler::model_of(&mut sources, name, &files) {
         Ok(model) => model,
         Err(diags) => {
-            refused(&diags, &sources, format);
+            complain(&diags, &sources, format);
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -196,7 +203,7 @@ fn check_checkpoint(sources: &SourceMap, name: &str, path: &Path, format: Format
 /// Prints that there is nothing to report.
 fn accepted(sources: &SourceMap, lines: &[String], format: Format) {
     if matches!(format, Format::Json) {
-        println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(sources, format, false));
+        println!("{}", Diagnostics::default().render(sources, format, false));
     } else {
         lines.iter().for_each(|line| println!("{line}"));
     }
@@ -219,14 +226,14 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
     match models(&sources) {
         Ok(models) => Ok(Some(models)),
         Err(diags) => {
-            refused(&diags, &sources, format);
+            complain(&diags, &sources, format);
             Ok(None)
         }
     }
 }
 
 /// Prints diagnostics: for people and scripts to stderr, JSON to stdout.
-fn refused(diags: &tenon_compiler::diagnostic::Diagnostics, sources: &SourceMap, format: Format) {
+fn complain(diags: &Diagnostics, sources: &SourceMap, format: Format) {
     let text = diags.render(sources, format, color());
     if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
 }
@@ -262,6 +269,10 @@ fn diff(
 
 fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {
     let Some(checked) = checked(sources, &[], Format::Human)? else { return Ok(ExitCode::FAILURE) };
+    if let Err(diags) = emittable(sources, &checked) {
+        complain(&diags, sources, Format::Human);
+        return Ok(ExitCode::FAILURE);
+    }
     let into = root.join("generated");
     let files = files(&checked);
     let differences = driver::compare(&files, &into).map_err(|e| e.to_string())?;

@@ -34,16 +34,24 @@ fn the_compiler_and_the_loader_compare_with_the_same() {
     assert!(models.len() >= 15, "{} goldens", models.len());
     for model in models {
         let (_, tensors, config) = TABLES.iter().find(|(name, ..)| *name == model.name).expect("it is compiled");
-        expect::with_contract(&model.config, |contract| assert_eq!(contract, *config, "{}", model.name));
-        expect::with_checks(&model, |checks| assert_eq!(each(checks), each(tensors), "{}", model.name));
+        let is_same = expect::with_contract(&model.config, |contract| contract == *config);
+        assert!(is_same, "{}: another contract", model.name);
+        expect::with_checks(&model, |checks| {
+            let (ours, loaders) = (each(checks), each(tensors));
+            assert!(ours.keys().eq(loaders.keys()), "{}: other tensors", model.name);
+            let other = ours.iter().find(|(name, need)| loaders[*name] != **need);
+            assert!(other.is_none(), "{}: {other:?}", model.name);
+        });
     }
 }
 
 /// What each tensor must be, by name. Kinds of layers are cut into groups where the tables are compiled.
 fn each<'t>(checks: &'t [TensorCheck<'t>]) -> BTreeMap<String, Need<'t>> {
-    let names = |check: &TensorCheck<'_>| match check.layers {
-        Some(layers) => layers.iter().map(|&layer| in_layer(check.name, layer)).collect(),
-        None => vec![check.name.to_owned()],
+    // Experts have names of their own.
+    let name = |check: &TensorCheck<'t>| if matches!(check.need, Need::Experts(_)) { "experts.{layer}" } else { check.name };
+    let names = |check: &TensorCheck<'t>| match check.layers {
+        Some(layers) => layers.iter().map(|&layer| in_layer(name(check), layer)).collect(),
+        None => vec![name(check).to_owned()],
     };
     checks.iter().flat_map(|check| names(check).into_iter().map(|name| (name, check.need))).collect()
 }

@@ -1,16 +1,19 @@
 //! `plan.txt` of a model: what a step costs, op by op, and what a deployment holds, for people who review a change.
 
 mod dims;
+mod kernels;
 mod memory;
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::text::thousands;
 use crate::cost::{self, Cost, Step};
+use crate::diagnostic::thousands;
 use crate::model::{KvDtype, Model, ParamSet};
 use crate::program::{Op, OpKind, Phase, Program, RowsOf};
+
+pub use kernels::kernels;
 
 /// Context at which a plan states the cost of a decode step, or the model's own where that is shorter.
 const PLAN_CONTEXT: u64 = 8192;
@@ -56,7 +59,8 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
     let scratch = |rows| program.buffers.iter().filter(|b| b.buf.rows == rows).map(|b| 4 * b.buf.width as u64).sum::<u64>();
     let decode_context = PLAN_CONTEXT.min(model.max_position_embeddings as u64);
     let mut decode = Cost::default();
-    for (op, times) in weighted(program) {
+    // A decode step has spans of one token only.
+    for (op, times) in weighted(program, |op| !is_prefill(op)) {
         let cost = cost(program, op, decode_context);
         decode.bytes += cost.bytes * times as f64;
         decode.flops += cost.flops * times as f64;
@@ -84,10 +88,9 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
     }
 }
 
-/// Each op of a step and how often it runs.
-fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
-    // A decode step has spans of one token only.
-    let runs = |op: &Op, times| if is_prefill(op) { 0 } else { times };
+/// Each op of a step and how often it runs, where it runs at all.
+fn weighted<'p>(program: &'p Program<'_>, runs_at_all: impl Fn(&Op) -> bool) -> Vec<(&'p Op, usize)> {
+    let runs = |op: &Op, times| if runs_at_all(op) { times } else { 0 };
     let mut ops: Vec<(&Op, usize)> = program.ops.prologue.iter().map(|op| (op, 1)).collect();
     for (kind, list) in program.ops.kinds.iter().enumerate() {
         let layers = program.model.pattern.iter().filter(|k| **k == kind).count();
@@ -99,12 +102,7 @@ fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
 
 /// Whether an op computes spans of several tokens only.
 const fn is_prefill(op: &Op) -> bool {
-    matches!(
-        op.kind,
-        OpKind::Mla { phase: Phase::Prefill, .. }
-            | OpKind::Mamba2 { phase: Phase::Prefill, .. }
-            | OpKind::Delta { phase: Phase::Prefill, .. }
-    )
+    matches!(op.kind.phase(), Some(Phase::Prefill))
 }
 
 /// The cost of an op in a decode step, with the first accepted format and the default dtype.

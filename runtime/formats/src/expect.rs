@@ -173,6 +173,9 @@ impl<'a> IgnoredKey<'a> {
     }
 }
 
+/// What a spec states, by canonical name.
+pub type Stated<'a> = Vec<(&'a str, Expected<'a>)>;
+
 /// One difference between a spec and a checkpoint's config.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigMismatch<'a> {
@@ -206,7 +209,7 @@ pub enum ConfigMismatch<'a> {
         /// The key of `[deviation]`.
         deviation: &'a str,
         /// What both say, by canonical name.
-        values: Vec<(&'a str, Expected<'a>)>,
+        values: Stated<'a>,
     },
 }
 
@@ -259,7 +262,8 @@ impl fmt::Display for ConfigMismatch<'_> {
 /// the file can be unbound.
 pub fn compare<'a>(config: &CanonicalConfig, contract: &ConfigContract<'a>) -> Vec<ConfigMismatch<'a>> {
     let mut differences = Vec::new();
-    let mut deviations: BTreeMap<&str, (bool, Vec<(&str, Expected<'_>)>)> = BTreeMap::new();
+    // Whether each deviates, and from what.
+    let mut deviations: BTreeMap<&str, (bool, Stated<'a>)> = BTreeMap::new();
     for &ConfigKey { key, expected } in contract.keys {
         let found = config.get(key);
         match (expected, found) {

@@ -265,6 +265,14 @@ pub fn diagnose(files: &Files) -> (Diagnostics, SourceMap) {
     (check(&sources), sources)
 }
 
+/// What a build finds in models that have no other error.
+pub fn build(sources: &SourceMap) -> Diagnostics {
+    match tenon_compiler::models(sources) {
+        Ok(models) => tenon_compiler::emittable(sources, &models).err().unwrap_or_default(),
+        Err(diags) => diags,
+    }
+}
+
 /// `tests/ui`
 pub fn ui() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/").join("ui")

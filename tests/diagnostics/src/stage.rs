@@ -7,6 +7,8 @@ use tenon_compiler::diagnostic::Id;
 pub enum Stage {
     /// `tenon check`: the compiler, from specs and templates.
     Check,
+    /// `tenon build`: the compiler, from models that have no other error.
+    Build,
     /// `tenon build --frozen`: the compiler, from what it emits and what is there.
     Frozen,
     /// `tenon check --checkpoint`, and the runtime when it loads the checkpoint: `loading_cases` of the package of the goldens.
@@ -17,6 +19,7 @@ impl Stage {
     /// Of an id; where it is found in a checkpoint too, the case says so, see [`Case::stage`](crate::case::Case::stage).
     pub fn of(id: Id) -> Self {
         match id {
+            Id::TargetNotEmitted => Self::Build,
             Id::GeneratedStale => Self::Frozen,
             Id::CheckpointMismatch | Id::ConfigKeyUnbound => Self::Load,
             _ => Self::Check,

@@ -12,8 +12,9 @@ use tenon_compiler::model::Model;
 use tenon_compiler::new::{self, Checkpoint};
 use tenon_compiler::source::{Source, SourceMap};
 use tenon_compiler::spec::ModelSpec;
-use tenon_formats::CanonicalConfig;
+use tenon_diagnostics::case::Files;
 use tenon_formats::expect::ignored;
+use tenon_formats::{CanonicalConfig, Gguf, gguf, write};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace").to_path_buf()
@@ -231,5 +232,41 @@ fn a_deviation_is_the_only_way_around_a_key() {
         assert_eq!(ids(&deviating, &changed), [Id::CheckpointMismatch], "{key}");
         let said = deviating.model.deviations.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert!(said[0].starts_with(key) && said[0].ends_with(": a test"), "{said:?}");
+        let plan = tenon_compiler::emit::plan_text(&tenon_compiler::programs(&deviating.model));
+        assert!(plan.contains(&format!("deviates    {}\n", said[0])), "{plan}");
     }
+}
+
+/// A GGUF has no text: diagnostics point into the list of its metadata.
+#[test]
+fn the_metadata_of_a_gguf_is_a_text_to_point_into() {
+    let bytes = write::gguf(
+        &[
+            ("general.architecture", gguf::Value::String("llama".to_owned())),
+            ("llama.rope.freq_base", gguf::Value::F32(5e5)),
+            ("llama.block_count", gguf::Value::U32(24)),
+        ],
+        &[],
+    );
+    let config = CanonicalConfig::from_gguf(&Gguf::read(&bytes).expect("a GGUF")).expect("a config");
+    let text = checkpoint::metadata(&config);
+    assert_eq!(text, "general.architecture = \"llama\"\nllama.block_count = 24\nllama.rope.freq_base = 500000.0\n");
+
+    let mut sources = Files::base("llama").sources();
+    let spec = sources.files().find(|(_, file)| file.path.ends_with("MODEL.toml")).expect("a spec").1;
+    let (path, spec) = (spec.path.clone(), spec.text.replace("format = \"hf\"", "format = \"gguf\""));
+    sources = sources.files().filter(|(_, file)| file.path != path).fold(SourceMap::default(), |mut kept, (_, file)| {
+        kept.add(file.path.clone(), file.text.clone());
+        kept
+    });
+    sources.add(path, spec);
+    let format = new::description::Format::Gguf;
+    let checkpoint = Checkpoint { format, config, tensors: None, has_chat_template: false, generation: None };
+    let files = CheckpointFiles { checkpoint, config: Source { path: "a.gguf (metadata)".to_owned(), text }, tensors: None };
+    let diags = tenon_compiler::model_of(&mut sources, "llama", &files).expect_err("it lacks most keys");
+    let text = diags.render(&sources, Format::Human, false);
+    assert!(text.contains("`rope_theta` is 10000.0 in the spec, and 500000.0 in the checkpoint"), "{text}");
+    assert!(text.contains("llama.rope.freq_base = 500000.0\n"), "{text}");
+    assert!(text.contains("-------- `llama.rope.freq_base` of the checkpoint\n"), "{text}");
+    assert!(!text.contains("num_hidden_layers"), "{text}");
 }

@@ -115,8 +115,7 @@ impl Copy {
         let members = r#"members = ["compiler", "runtime/formats", "runtime/core", "generated", "tests", "tests/diagnostics", "mutant", "libtest-mimic"]"#;
         self.put("Cargo.toml", root.replacen(defaults, "", 1).replacen(list, members, 1))?;
         self.put("Cargo.lock", &self.read("Cargo.lock")?)?;
-        self.put("runtime/formats/Cargo.toml", &self.read("runtime/formats/Cargo.toml")?)?;
-        for (krate, up) in [("compiler", ".."), ("runtime/core", "../..")] {
+        for (krate, up) in [("compiler", ".."), ("runtime/formats", "../.."), ("runtime/core", "../..")] {
             let manifest = self.read(&format!("{krate}/Cargo.toml"))?;
             let with = format!("[dependencies]\ntenon-mutant = {{ path = \"{up}/mutant\" }}\n");
             self.put(&format!("{krate}/Cargo.toml"), manifest.replacen("[dependencies]\n", &with, 1))?;
@@ -157,7 +156,7 @@ impl Copy {
     }
 
     /// Files under a folder, relative to the workspace.
-    fn files(&self, folder: &str) -> Result<Vec<String>, String> {
+    pub fn files(&self, folder: &str) -> Result<Vec<String>, String> {
         let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
         while let Some(folder) = open.pop() {
             let path = self.source.join(&folder);
@@ -175,12 +174,13 @@ impl Copy {
         Ok(found)
     }
 
-    fn read(&self, file: &str) -> Result<String, String> {
+    /// A file of the workspace.
+    pub fn read(&self, file: &str) -> Result<String, String> {
         fs::read_to_string(self.source.join(file)).map_err(|e| format!("{file}: {e}"))
     }
 
     /// Writes a file of the copy, unless it is there already: cargo goes by times.
-    fn put(&self, file: &str, text: impl AsRef<[u8]>) -> Result<(), String> {
+    pub fn put(&self, file: &str, text: impl AsRef<[u8]>) -> Result<(), String> {
         let (path, text) = (self.root.join(file), text.as_ref());
         if fs::read(&path).is_ok_and(|known| known == text) {
             return Ok(());

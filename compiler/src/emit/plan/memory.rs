@@ -1,7 +1,7 @@
 //! What a deployment holds, each pool with its formula.
 
 use super::{Deployment, bytes, line};
-use crate::emit::text::thousands;
+use crate::diagnostic::thousands;
 use crate::lower;
 use crate::model::{KvDtype, Mixer, Moe};
 use crate::program::{CacheDtype, ExpertDims, Program, TensorShape};

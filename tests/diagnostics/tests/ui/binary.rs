@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use tenon_compiler::diagnostic::{Format, Id};
 
 use tenon_diagnostics::case::{Case, check};
+use tenon_diagnostics::checkpoint;
 
 /// Runs `tenon --root ROOT ARGUMENTS`.
 pub fn tenon(root: &Path, arguments: &[&str]) -> Output {
@@ -64,4 +65,40 @@ pub fn checks(case: &Case) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// `tenon check` is content, and `tenon build` ends with 1, prints this, and writes nothing.
+pub fn refuses_build(case: &Case, text: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    case.files().write(folder.path());
+    let output = tenon(folder.path(), &["check"]);
+    if !output.status.success() {
+        return Err(format!("`tenon check`: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    let output = tenon(folder.path(), &["build"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said != text || output.status.code() != Some(1) || folder.path().join("generated").exists() {
+        return Err(format!("`tenon build`: {}\n{said}", output.status));
+    }
+    Ok(())
+}
+
+/// `tenon check NAME --checkpoint DIR` ends with 1 and prints what the case expects; the checkpoint as it was is accepted.
+pub fn compares(case: &Case) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let (root, name) = (folder.path(), case.mistake.base.as_str());
+    let at = root.join(checkpoint::FOLDER);
+    let run = || tenon(root, &["check", name, "--checkpoint", &at.to_string_lossy()]);
+    checkpoint::base(name).write(root);
+    let output = run();
+    if !output.status.success() || !String::from_utf8_lossy(&output.stdout).contains("tensors are what the spec says") {
+        return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    case.files().write(root);
+    let output = run();
+    let said = String::from_utf8_lossy(&output.stderr).replace(&format!("{}/", root.display()), "");
+    match output.status.code() == Some(1) && said == case.expected()? {
+        true => Ok(()),
+        false => Err(format!("{}\n{said}", output.status)),
+    }
 }

@@ -2,6 +2,7 @@
 
 mod advice;
 mod binary;
+mod faults;
 mod frozen;
 mod meta;
 mod mistakes;
@@ -27,6 +28,8 @@ fn main() -> ExitCode {
         trial("meta/every_refusal_has_a_case", || meta::sites(&CASES)),
         trial("meta/short_and_json", || meta::forms(&CASES)),
         trial("binary/explain_prints_pages", binary::explain),
+        trial("meta/faults", || faults::page(&CASES)),
+        trial("meta/every_id_has_a_mutant", faults::ids),
         trial("meta/common_mistakes", || mistakes::enough(&CASES)),
     ];
     for case in CASES.iter() {
@@ -35,7 +38,7 @@ fn main() -> ExitCode {
                 trials.push(trial(&case.name, || stage::run(case)));
                 continue;
             }
-            Stage::Check | Stage::Load => trials.push(trial(&case.name, || stage::run(case))),
+            Stage::Check | Stage::Build | Stage::Load => trials.push(trial(&case.name, || stage::run(case))),
         }
         if advice::has_patches(case) {
             trials.push(trial(&format!("{}/patches", case.name), || advice::patches(case)));
@@ -49,6 +52,9 @@ fn main() -> ExitCode {
     }
     let several = CASES.iter().find(|case| case.name.ends_with("in_two_files")).expect("a case with errors in two files");
     trials.push(trial("binary/check_prints_all_forms", || binary::checks(several)));
+    let of_checkpoint =
+        CASES.iter().find(|case| case.name == "checkpoint-mismatch/config_value").expect("a case of a checkpoint");
+    trials.push(trial("binary/check_compares_a_checkpoint", || binary::compares(of_checkpoint)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

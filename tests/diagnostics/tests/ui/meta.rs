@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tenon_compiler::diagnostic::{Diagnostic, Format, Id};
+use tenon_compiler::diagnostic::{Diagnostic, Diagnostics, Format, Id};
 use tenon_compiler::source::SourceMap;
 
-use tenon_diagnostics::case::{Case, Files, check, diagnose, entries, relative, ui};
+use tenon_diagnostics::case::{Case, Files, build, check, diagnose, entries, relative, ui};
 use tenon_diagnostics::stage::Stage;
 
 /// Every id has a case, every folder is an id, and every folder of cases holds cases and nothing else.
@@ -103,8 +103,8 @@ pub fn wording(cases: &[Case]) -> Result<(), String> {
 /// The other two forms say the same: one line each with a place, and JSON whose places lie in the files.
 pub fn forms(cases: &[Case]) -> Result<(), String> {
     let mut wrong = Vec::new();
-    for case in cases.iter().filter(|case| case.stage() != Stage::Frozen) {
-        let (found, sources) = diagnose(&case.files());
+    for case in cases.iter().filter(|case| is_compilers(case)) {
+        let (found, sources) = found(case);
         let (diagnostics, short) = (found.sorted(), found.render(&sources, Format::Short, false));
         if short.lines().count() != diagnostics.len() {
             wrong.push(format!("{}: {} lines for {} diagnostics", case.name, short.lines().count(), diagnostics.len()));
@@ -160,8 +160,8 @@ fn is_json(json: &str, diagnostics: &[&Diagnostic], sources: &SourceMap) -> Resu
 /// and nobody would know.
 pub fn sites(cases: &[Case]) -> Result<(), String> {
     let mut reached: BTreeSet<(String, u32)> = BTreeSet::new();
-    for case in cases.iter().filter(|case| case.stage() != Stage::Frozen) {
-        let (found, _) = diagnose(&case.files());
+    for case in cases.iter().filter(|case| is_compilers(case)) {
+        let (found, _) = found(case);
         reached.extend(found.sorted().iter().map(|d| (d.site.0.file().replace('\\', "/"), d.site.0.line())));
     }
     let root = ui().ancestors().nth(2).expect("tests/ui stands in the workspace").to_path_buf();
@@ -196,13 +196,27 @@ fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 /// Every diagnostic of every case that the compiler checks.
 fn every_diagnostic(cases: &[Case], look: impl Fn(&Diagnostic, &SourceMap) -> Vec<String>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for case in cases.iter().filter(|case| case.stage() != Stage::Frozen) {
-        let (found, sources) = diagnose(&case.files());
+    for case in cases.iter().filter(|case| is_compilers(case)) {
+        let (found, sources) = found(case);
         for diagnostic in found.sorted() {
             wrong.extend(look(diagnostic, &sources).into_iter().map(|why| format!("{}: {why}", case.name)));
         }
     }
     wrong
+}
+
+/// Whether the compiler finds it, from the sources, or from them and a checkpoint.
+fn is_compilers(case: &Case) -> bool {
+    matches!(case.stage(), Stage::Check | Stage::Build | Stage::Load)
+}
+
+/// Everything that it finds in a case, with the sources.
+fn found(case: &Case) -> (Diagnostics, SourceMap) {
+    if case.stage() == Stage::Load {
+        return diagnose(&case.files());
+    }
+    let sources = case.files().sources();
+    (build(&sources), sources)
 }
 
 fn none(wrong: impl IntoIterator<Item = String>) -> Result<(), String> {

@@ -1,19 +1,26 @@
 //! The text that is printed for a case.
 
 use tenon_compiler::diagnostic::Format;
-use tenon_diagnostics::case::{Case, diagnose};
+use tenon_diagnostics::case::{Case, build, diagnose};
 use tenon_diagnostics::stage::Stage;
 
-use crate::frozen;
+use crate::{binary, frozen};
 
 /// The case's own id is among those reported, and the text is that of `expected.txt`.
 pub fn run(case: &Case) -> Result<(), String> {
     let text = match case.stage() {
-        Stage::Check | Stage::Load => {
-            let (found, sources) = diagnose(&case.files());
+        stage @ (Stage::Check | Stage::Build | Stage::Load) => {
+            let files = case.files();
+            let (mut found, sources) = diagnose(&files);
+            if stage == Stage::Build {
+                found = build(&sources);
+            }
             let text = found.render(&sources, Format::Human, false);
             if !found.sorted().iter().any(|d| d.id == case.id) {
                 return Err(format!("{} is not reported\n{text}", case.id));
+            }
+            if stage == Stage::Build {
+                binary::refuses_build(case, &text)?;
             }
             text
         }
