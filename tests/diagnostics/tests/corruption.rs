@@ -13,10 +13,12 @@ use std::time::Instant;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tenon_compiler::architecture::ARCHITECTURES;
+use tenon_compiler::diagnostic::Id;
 use tenon_diagnostics::apart::APART;
 use tenon_diagnostics::corrupt::{self, Corruption, Kind, Lexicon, Places};
 use tenon_diagnostics::subjects;
 use tenon_diagnostics::verdict::{Subject, Verdict};
+use tenon_formats::CanonicalConfig;
 
 /// So many at least, whatever the stride.
 const AT_LEAST: usize = 10_000;
@@ -32,7 +34,10 @@ const EXPLAINED: &[(&str, &str)] = &[(
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = vec![Trial::test("none_loads_and_computes_something_else", corruptions)];
+    let trials = vec![
+        Trial::test("none_loads_and_computes_something_else", corruptions),
+        Trial::test("what_computes_something_else_is_seen", seen),
+    ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -85,6 +90,26 @@ fn corruptions() -> Result<(), Failed> {
         return Err(format!("{count} corruptions are too few").into());
     }
     report.unexplained(whole)
+}
+
+/// The judgement itself can fail: with a config that says the same, a changed spec loads and computes something else.
+fn seen() -> Result<(), Failed> {
+    let mut subject = subjects::all().into_iter().find(|subject| subject.name == "llama-gqa").ok_or("it is a golden")?;
+    let config = subject.checkpoint.config.text.clone();
+    for (in_spec, in_config) in [
+        (["rope_theta = 10000.0", "rope_theta = 10001.0"], ["10000.0", "10001.0"]),
+        (["rms_norm_eps = 1e-6", "rms_norm_eps = 1.0001e-6"], ["1e-06", "1.0001e-06"]),
+        (["max_position_embeddings = 512", "max_position_embeddings = 511"], ["512", "511"]),
+    ] {
+        let changed = subject.text.replacen(in_spec[0], in_spec[1], 1);
+        subject.checkpoint.config.text = config.replacen(in_config[0], in_config[1], 1);
+        subject.checkpoint.checkpoint.config = CanonicalConfig::from_hf_text(subject.checkpoint.config.text.as_bytes())?;
+        let verdicts = [&changed, &subject.text].map(|text| subject.judge(text, subject.kernel.as_deref()));
+        if !matches!(verdicts, [Verdict::Different(_), Verdict::Checkpoint(Id::CheckpointMismatch)]) {
+            return Err(format!("{in_spec:?}: {verdicts:?}").into());
+        }
+    }
+    Ok(())
 }
 
 /// On all cores; the compiler's panics are verdicts and are not printed.
