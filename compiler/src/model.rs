@@ -201,8 +201,6 @@ pub enum ConfigValue {
     Each(String, usize),
     /// Anything but this, from which the spec departs under this key of `[deviation]`.
     Not(Box<ConfigValue>, String),
-    /// Blocks of this model disagree, so that no value of one key can be right.
-    Conflict,
 }
 
 /// Where the chat template comes from.

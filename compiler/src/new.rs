@@ -92,9 +92,9 @@ pub fn describe(name: &str, checkpoint: &Checkpoint) -> Result<Description, Vec<
         ask.refuse("model_type", format!("it is `{}`, and {what} are not supported; known are {known}", ask::short(model_type)));
         return Err(ask.into_refusals());
     };
-    let Some(layers) = layers::layers(&ask, class, *format) else { return Err(ask.into_refusals()) };
+    let Some(layers) = layers::layers(&ask, class) else { return Err(ask.into_refusals()) };
     let model = model(&ask, class, name);
-    let mixers = layers.mixers.iter().map(|&(name, kind)| (name, mixers::mixer(&ask, class, *format, kind))).collect();
+    let mixers = layers.mixers.iter().map(|&(name, kind)| (name, mixers::mixer(&ask, class, kind))).collect();
     let ffns: Vec<(&str, Ffn)> = layers.ffns.iter().map(|&(name, kind)| (name, ffns::ffn(&ask, kind))).collect();
     let count = layers.part.num_hidden_layers.value.unwrap_or_default();
     let experts = ffns.iter().any(|(_, ffn)| matches!(ffn, Ffn::Moe(_)));

@@ -1,5 +1,8 @@
 //! What the checkpoint's config must say, in the canonical keys of [`tenon_formats::config`].
 
+mod keys;
+
+use self::keys::{Keys, TableName};
 use super::deviation::Deviations;
 use super::size;
 use super::stated::Stated;
@@ -10,8 +13,8 @@ use crate::model::{
 };
 use crate::spec::ModelSpec;
 
-/// Collects the keys that a checkpoint's config must have. Two mixers that disagree about a key leave it unbound: then the
-/// checkpoint is refused at load, because config.json has one value for all layers.
+/// Collects the keys that a checkpoint's config must have. Two tables that disagree about one of them are refused: the config has
+/// one value for all layers, and where a file leaves it to a default nothing would be compared.
 pub fn contract(
     spec: &ModelSpec,
     architecture: &Architecture,
@@ -28,11 +31,12 @@ pub fn contract(
         full: *spec.checkpoint.format != CheckpointFormat::Gguf,
         keys: Keys::default(),
     };
-    contract.keys.deviate = deviations.of_tables(&["model", "layers", "checkpoint"]);
+    contract.keys.of(None, deviations.of_tables(&["model", "layers", "checkpoint"]));
     contract.model(pattern);
     for kind in kinds {
         if let Some((name, _)) = &kind.mixer {
-            contract.keys.deviate = deviations.of_tables(&[&format!("mixer.{name}"), &format!("mixer.{name}.rope")]);
+            let deviate = deviations.of_tables(&[&format!("mixer.{name}"), &format!("mixer.{name}.rope")]);
+            contract.keys.of(Some(TableName::Mixer(name)), deviate);
         }
         match &kind.mixer {
             Some((_, Mixer::Gqa(gqa))) => contract.gqa(gqa),
@@ -42,14 +46,14 @@ pub fn contract(
             None => {}
         }
         if let Some((name, ffn)) = &kind.ffn {
-            contract.keys.deviate = deviations.of_tables(&[&format!("ffn.{name}")]);
+            contract.keys.of(Some(TableName::Ffn(name)), deviations.of_tables(&[&format!("ffn.{name}")]));
             contract.ffn(ffn);
         }
     }
-    contract.keys.deviate = deviations.all();
+    contract.keys.of(None, deviations.all());
     let mut ignored = Vec::new();
+    contract.layers(kinds, pattern);
     if contract.full {
-        contract.layers(kinds, pattern);
         for (key, implied) in architecture.implied {
             match implied {
                 Implied::Absent => contract.keys.add(key, ConfigValue::Absent),
@@ -60,11 +64,12 @@ pub fn contract(
     }
     // What only the checkpoint states, and the spec leaves out on purpose.
     for (key, _) in deviations.all() {
-        if !contract.keys.list.iter().any(|(k, _)| k == key) {
+        if !contract.keys.has(key) {
             contract.keys.add(key, ConfigValue::Absent);
         }
     }
-    let keys = contract.keys.list;
+    contract.keys.disagreements(spec, stated, architecture.model_type, diags);
+    let keys = contract.keys.into_list();
     for (key, reason) in &spec.config_ignore {
         if keys.iter().any(|(k, _)| *k == key.value) {
             let message = format!("`{}` changes the output and cannot be ignored", key.value);
@@ -81,7 +86,7 @@ pub fn contract(
         ignored.retain(|(known, _)| *known != key.value);
         ignored.push((key.value.clone(), reason.value.clone()));
     }
-    ConfigContract { keys: keys.into_iter().filter(|(_, v)| *v != ConfigValue::Conflict).collect(), ignored }
+    ConfigContract { keys, ignored }
 }
 
 fn absent_or(value: ConfigValue) -> ConfigValue {
@@ -93,7 +98,7 @@ struct Contract<'s> {
     architecture: &'s Architecture,
     /// The config states everything, or its class has a default for it.
     full: bool,
-    keys: Keys,
+    keys: Keys<'s>,
 }
 
 impl Contract<'_> {
@@ -113,7 +118,7 @@ impl Contract<'_> {
                 keys.float(key, number.value);
             }
         }
-        if self.full && self.architecture.soft_caps != SoftCaps::None {
+        if self.architecture.soft_caps != SoftCaps::None {
             keys.optional_float("final_logit_softcapping", table.final_logit_softcapping.as_ref().map(|cap| cap.value));
             if self.architecture.soft_caps == SoftCaps::Logits {
                 keys.add("attn_logit_softcapping", ConfigValue::Absent);
@@ -129,6 +134,9 @@ impl Contract<'_> {
         if let Some(window) = gqa.sliding_window {
             keys.int("sliding_window", window);
         }
+        if let Some(scalar) = gqa.query_pre_attn_scalar {
+            keys.int("query_pre_attn_scalar", scalar);
+        }
         if self.full {
             // What the class fixes may still stand in the file, and then it must say the same.
             let stated = |bias, value| match bias {
@@ -137,9 +145,6 @@ impl Contract<'_> {
             };
             keys.add("attention_bias", stated(architecture.qkv_bias, gqa.bias));
             keys.add("attention_output_bias", absent_or(ConfigValue::Bool(gqa.output_bias)));
-            if let Some(scalar) = gqa.query_pre_attn_scalar {
-                keys.int("query_pre_attn_scalar", scalar);
-            }
             if architecture.soft_caps == SoftCaps::LogitsAndScores {
                 keys.optional_float("attn_logit_softcapping", gqa.soft_cap);
             }
@@ -347,57 +352,5 @@ fn layer_type(kind: &BlockKind) -> &'static str {
         (Some((_, Mixer::Gqa(_) | Mixer::Mla(_))), _) => "full_attention",
         (None, Some((_, Ffn::Moe(_)))) => "moe",
         (None, _) => "mlp",
-    }
-}
-
-#[derive(Default)]
-struct Keys {
-    list: Vec<(String, ConfigValue)>,
-    /// Keys of the config from which the table in hand departs, with the key of `[deviation]`.
-    deviate: Vec<(&'static str, String)>,
-}
-
-impl Keys {
-    /// Of a value that may be absent and the same one that may not, the second is asked for. A value that the config must not have is
-    /// asked for where no table asks for one that it must.
-    fn add(&mut self, key: &str, value: ConfigValue) {
-        let value = match self.deviate.iter().find(|(config, _)| *config == key) {
-            Some((_, deviation)) => ConfigValue::Not(Box::new(value), deviation.clone()),
-            None => value,
-        };
-        match self.list.iter_mut().find(|(k, _)| k == key) {
-            Some((_, known)) if *known == value || value == absent_or(known.clone()) => {}
-            Some((_, known)) if *known == absent_or(value.clone()) => *known = value,
-            Some((_, ConfigValue::Not(..))) if !matches!(value, ConfigValue::Not(..)) => self.replace(key, value),
-            Some((_, known)) if matches!(value, ConfigValue::Not(..)) && !matches!(known, ConfigValue::Not(..)) => {}
-            Some((_, known)) => *known = ConfigValue::Conflict,
-            None => self.list.push((key.to_owned(), value)),
-        }
-    }
-
-    fn replace(&mut self, key: &str, value: ConfigValue) {
-        if let Some((_, known)) = self.list.iter_mut().find(|(k, _)| k == key) {
-            *known = value;
-        }
-    }
-
-    fn int(&mut self, key: &str, value: usize) {
-        self.add(key, ConfigValue::Int(value as u64));
-    }
-
-    fn float(&mut self, key: &str, value: f64) {
-        self.add(key, ConfigValue::Float(value));
-    }
-
-    fn bool(&mut self, key: &str, value: bool) {
-        self.add(key, ConfigValue::Bool(value));
-    }
-
-    fn optional_int(&mut self, key: &str, value: Option<usize>) {
-        self.add(key, value.map_or(ConfigValue::Absent, |value| ConfigValue::Int(value as u64)));
-    }
-
-    fn optional_float(&mut self, key: &str, value: Option<f64>) {
-        self.add(key, value.map_or(ConfigValue::Absent, ConfigValue::Float));
     }
 }

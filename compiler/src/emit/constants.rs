@@ -228,7 +228,6 @@ fn expected(value: &ConfigValue) -> TokenStream {
             let inner = expected(inner);
             quote!(Expected::Not(&#inner, #deviation))
         }
-        ConfigValue::Conflict => unreachable!("check leaves conflicting keys out"),
     }
 }
 

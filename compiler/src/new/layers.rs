@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ask::Ask;
 use super::class::{Attention, Class};
-use super::description::{Block, Format, LayersPart, Noted};
+use super::description::{Block, LayersPart, Noted};
 
 /// More layers than any list of them has; the number that MODEL.toml may state.
 const MOST_LAYERS: u64 = 65_536;
@@ -46,7 +46,7 @@ pub struct Layers {
 }
 
 /// Reads them off the config. `None` has been refused.
-pub fn layers(ask: &Ask<'_>, class: &Class, format: Format) -> Option<Layers> {
+pub fn layers(ask: &Ask<'_>, class: &Class) -> Option<Layers> {
     let num_hidden_layers = ask.int("num_hidden_layers");
     let count = match num_hidden_layers.value {
         Some(count @ 1..=MOST_LAYERS) => count as usize,
@@ -60,7 +60,7 @@ pub fn layers(ask: &Ask<'_>, class: &Class, format: Format) -> Option<Layers> {
         }
     };
     let nemotron = ask.config.model_type() == "nemotron_h";
-    let (types, mut note) = types(ask, class, format, count)?;
+    let (types, mut note) = types(ask, class, count)?;
     let mlps = mlp_types(ask, count)?;
     let mut kinds: Vec<Kind> = Vec::with_capacity(count);
     for (layer_type, mlp) in types.iter().zip(mlps) {
@@ -111,17 +111,12 @@ fn add<T>(tables: &mut Vec<(&'static str, T)>, name: &'static str, table: T) {
 }
 
 /// The type of each layer, and a comment where the checkpoint does not list them.
-fn types(ask: &Ask<'_>, class: &Class, format: Format, count: usize) -> Option<(Vec<String>, Option<String>)> {
+fn types(ask: &Ask<'_>, class: &Class, count: usize) -> Option<(Vec<String>, Option<String>)> {
     // A class without windows and states has no such key; a file may still have one that says so.
     let Some(found) = ask.get("layer_types") else {
         if ask.is_on("use_sliding_window") {
             ask.refuse("use_sliding_window", "it is true, and layer_types does not say in which layers");
             return None;
-        }
-        if format == Format::Gguf && class.local_theta.is_some() {
-            let layer = |i: usize| if (i + 1).is_multiple_of(6) { "full_attention" } else { "sliding_attention" };
-            let note = "not in the file: every sixth layer of this architecture sees everything";
-            return Some(((0..count).map(|i| layer(i).to_owned()).collect(), Some(note.to_owned())));
         }
         if class.attention != Attention::Mla {
             ask.refuse("layer_types", "it is missing, and nothing else says what each layer is");

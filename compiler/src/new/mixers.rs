@@ -2,19 +2,19 @@
 
 use super::ask::Ask;
 use super::class::{Attention, Class};
-use super::description::{DeltaNet, Format, Gqa, Mamba2, Mixer, Mla, Noted, Rope, Rotation, Scaling};
+use super::description::{DeltaNet, Gqa, Mamba2, Mixer, Mla, Noted, Rope, Rotation, Scaling};
 use super::layers::MixerKind;
 
 /// Below this width a cache in f32 costs little, and is exact.
 const SMALL: u64 = 1024;
 
 /// One mixer.
-pub fn mixer(ask: &Ask<'_>, class: &Class, format: Format, kind: MixerKind) -> Mixer {
+pub fn mixer(ask: &Ask<'_>, class: &Class, kind: MixerKind) -> Mixer {
     match kind {
         MixerKind::Mamba2 => mamba2(ask),
         MixerKind::DeltaNet => delta_net(ask),
         MixerKind::Full | MixerKind::Sliding if class.attention == Attention::Mla => mla(ask),
-        MixerKind::Full | MixerKind::Sliding => gqa(ask, class, format, kind),
+        MixerKind::Full | MixerKind::Sliding => gqa(ask, class, kind),
     }
 }
 
@@ -25,7 +25,7 @@ fn cache(ask: &Ask<'_>) -> &'static [&'static str] {
     }
 }
 
-fn gqa(ask: &Ask<'_>, class: &Class, format: Format, kind: MixerKind) -> Mixer {
+fn gqa(ask: &Ask<'_>, class: &Class, kind: MixerKind) -> Mixer {
     let scalar = class.attention == Attention::GqaScalar;
     // Bound also where no layer has a window: the class then ignores it, and so does this.
     let window = ask.int_or_none("sliding_window");
@@ -37,7 +37,7 @@ fn gqa(ask: &Ask<'_>, class: &Class, format: Format, kind: MixerKind) -> Mixer {
         attention_bias: ask.bool("attention_bias"),
         attention_output_bias: ask.bool("attention_output_bias"),
         qk_norm: class.qk_norm,
-        query_pre_attn_scalar: scalar.then(|| query_pre_attn_scalar(ask, format)),
+        query_pre_attn_scalar: scalar.then(|| ask.int("query_pre_attn_scalar")),
         softmax_scale: if scalar { "rsqrt(query_pre_attn_scalar)" } else { "rsqrt(head_dim)" },
         sliding_window: match (kind, window) {
             (MixerKind::Sliding, Noted { value: Some(None), .. }) => Noted::todo("the checkpoint does not say"),
@@ -50,20 +50,6 @@ fn gqa(ask: &Ask<'_>, class: &Class, format: Format, kind: MixerKind) -> Mixer {
         kv_cache_dtype: cache(ask),
         rope: rope(ask, class, kind),
     })
-}
-
-/// A GGUF does not state it: it is the width of a head in all but the largest of these models (llama.cpp tells that one by its
-/// number of layers).
-fn query_pre_attn_scalar(ask: &Ask<'_>, format: Format) -> Noted<u64> {
-    let config = ask.config;
-    if format != Format::Gguf || config.get("query_pre_attn_scalar").is_some() {
-        return ask.int("query_pre_attn_scalar");
-    }
-    let (value, how) = match (config.int("num_hidden_layers"), config.int("hidden_size"), config.int("num_attention_heads")) {
-        (Some(62), Some(hidden), Some(heads @ 1..)) => (Some(hidden / heads), "hidden_size / num_attention_heads"),
-        _ => (config.int("head_dim"), "head_dim"),
-    };
-    Noted { value, note: Some(format!("not in the file: {how} for this size of the architecture")) }
 }
 
 fn mla(ask: &Ask<'_>) -> Mixer {

@@ -303,8 +303,8 @@ fn a_gguf_is_completed_from_the_table_of_its_architecture() {
     for line in [
         "format = \"gguf\"\n",
         "model_type = \"gemma3\"\n",
-        "pattern = [\"local\", \"local\", \"local\", \"local\", \"local\", \"full\"]  # not in the file: every sixth layer",
-        "query_pre_attn_scalar = 64  # not in the file: head_dim for this size of the architecture\n",
+        "pattern = [\"local\", \"local\", \"local\", \"local\", \"local\", \"full\"]  # one full_attention in 6 layers\n",
+        "query_pre_attn_scalar = 64  # head_dim\n",
         "sliding_window = 512\n",
         "rope_theta = 10000.0  # default of gemma3\n",
         "rope_theta = 1000000.0  # default of gemma3\n",

@@ -83,18 +83,22 @@ impl<'r> Value<'r> {
         legal.map(|v| self.spanned(v))
     }
 
-    /// A finite number of which `is_legal` holds; `what` ends the sentence "`key` must be ..". Whole numbers count.
+    /// A finite number of which `is_legal` holds; `what` ends the sentence "`key` must be ..". Whole numbers count. It is read to the
+    /// precision of f32, in which checkpoints are compared: what no comparison sees must not change what is computed.
     pub(crate) fn float(&self, what: &str, is_legal: impl Fn(f64) -> bool) -> Option<Spanned<f64>> {
         let value = match self.value {
             DeValue::Float(float) => float.as_str().parse().ok(),
             DeValue::Integer(integer) => number(integer).map(|v| v as f64),
             _ => return self.wrong_type("a number", self.unquoted(|text| text.parse::<f64>().is_ok_and(f64::is_finite))),
         };
-        let value = value.filter(|v: &f64| v.is_finite() && is_legal(*v));
-        if value.is_none() {
-            return self.out_of_range(&format!("must be {what}"));
+        let legal = |v: &f64| v.is_finite() && is_legal(*v);
+        let value = value.filter(legal);
+        let rounded = value.map(to_f32).filter(legal);
+        if rounded.is_none() {
+            let precision = if value.is_some() { " in f32" } else { "" };
+            return self.out_of_range(&format!("must be {what}{precision}"));
         }
-        value.map(|v| self.spanned(v))
+        rounded.map(|v| self.spanned(v))
     }
 
     /// What `read` makes of it, or `"none"`; `what` ends the sentence "`key` must be ..".
@@ -300,4 +304,9 @@ impl<T: Copy> Vocabulary<T> {
 /// The number, or `None` beyond 128 bits.
 fn number(integer: &DeInteger<'_>) -> Option<i128> {
     i128::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// The shortest decimal that is the same f32.
+fn to_f32(value: f64) -> f64 {
+    (value as f32).to_string().parse().expect("Rust reads the floats that it writes")
 }

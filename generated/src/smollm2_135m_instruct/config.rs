@@ -24,6 +24,10 @@ pub const CONFIG: ConfigContract = ConfigContract {
         ConfigKey::new("high_freq_factor", Expected::Absent),
         ConfigKey::new("original_max_position_embeddings", Expected::Absent),
         ConfigKey::new("intermediate_size", Expected::Int(1536)),
+        ConfigKey::new(
+            "layer_types",
+            Expected::AbsentOr(&Expected::Each("full_attention", 30)),
+        ),
     ],
     ignored: &[],
 };

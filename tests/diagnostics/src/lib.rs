@@ -1,5 +1,10 @@
-//! Cases of diagnostics: `tests/ui/<id>/<case>/`, each a mistake and the text that its author reads.
+//! What specs with a mistake in them meet: cases of diagnostics under `tests/ui/<id>/<case>/`, each with the text that its author
+//! reads, and corruptions of the golden specs, of which none may compute something else.
 
+pub mod apart;
 pub mod case;
 pub mod checkpoint;
+pub mod corrupt;
 pub mod stage;
+pub mod subjects;
+pub mod verdict;

@@ -60,9 +60,7 @@ fn expected<'m>(value: &'m ConfigValue, list: &'m [&'m str]) -> Expected<'m> {
         ConfigValue::Each(name, count) => Expected::Each(name, *count),
         ConfigValue::List(_) => Expected::List(list),
         ConfigValue::Absent => Expected::Absent,
-        ConfigValue::AbsentOr(_) | ConfigValue::Not(..) | ConfigValue::Conflict => {
-            unreachable!("the outer forms were taken off, each once, and check leaves out what conflicts")
-        }
+        ConfigValue::AbsentOr(_) | ConfigValue::Not(..) => unreachable!("the outer forms were taken off, each once"),
     }
 }
 

@@ -72,7 +72,7 @@ fn activations(gated: bool) -> &'static Vocabulary<Activation> {
 }
 
 fn moe(mut table: Table<'_>) -> Option<MoeSpec> {
-    let n_routed_experts = table.required("n_routed_experts").and_then(|v| v.integer(SIZE));
+    let n_routed_experts = table.required("n_routed_experts").and_then(|v| v.integer(1..=65_536));
     let num_experts_per_tok = table.required("num_experts_per_tok").and_then(|v| v.integer(SIZE));
     let moe_intermediate_size = table.required("moe_intermediate_size").and_then(|v| v.integer(SIZE));
     let gated = table.required("gated").and_then(|v| v.boolean());

@@ -98,6 +98,22 @@ impl CanonicalConfig {
         self.fold_uniform("mlp_layer_types");
     }
 
+    /// What llama.cpp knows of an architecture and no GGUF says.
+    pub(super) fn finish_gguf(&mut self, architecture: &str) {
+        if architecture != "gemma3" {
+            return;
+        }
+        self.list_every("", 6, "sliding_attention");
+        match (self.int("num_hidden_layers"), self.int("hidden_size"), self.int("num_attention_heads"), self.int("head_dim")) {
+            // The largest of these models, which is told by its number of layers.
+            (Some(62), Some(hidden), Some(heads @ 1..), _) => {
+                self.fill("query_pre_attn_scalar", hidden / heads, "hidden_size / num_attention_heads of 62 layers");
+            }
+            (.., Some(head_dim)) => self.fill("query_pre_attn_scalar", head_dim, "head_dim"),
+            _ => {}
+        }
+    }
+
     /// What follows from the keys of a class, after defaults are filled in.
     pub(super) fn finish_class(&mut self) {
         let model_type = self.model_type().to_owned();

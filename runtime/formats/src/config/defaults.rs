@@ -218,7 +218,7 @@ pub(super) fn of_gguf(architecture: &str) -> &'static [(&'static str, Expected<'
             ("rope_type", Text("default")),
             ("interleaved", Bool(false)),
         ],
-        // The base of the layers that see a window has no key in such a file, nor has the pattern of the layers.
+        // The base of the layers that see a window has no key in such a file.
         "gemma3" => &[
             ("hidden_act", Text("gelu_pytorch_tanh")),
             ("rope_theta", Float(1_000_000.0)),

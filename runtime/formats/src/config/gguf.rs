@@ -74,6 +74,7 @@ impl CanonicalConfig {
             config.fill("rotary_dim", head_dim, "head_dim");
         }
         config.derive_rotary();
+        config.finish_gguf(architecture);
         config.fold_value_length(architecture);
         Ok(config)
     }

@@ -230,6 +230,26 @@ fn gguf_tensors_say_what_no_key_says() {
     assert_eq!(shown(&other, "rope_type"), "\"rope_freqs\" (rope_freqs.weight)");
 }
 
+/// llama.cpp has them in its code: which layers see a window, and what the scale is taken over.
+#[test]
+fn gguf_of_gemma3_says_what_its_reader_knows() {
+    let config = |layers: u32| {
+        let keys = [
+            ("general.architecture", GgufValue::String("gemma3".into())),
+            ("gemma3.block_count", GgufValue::U32(layers)),
+            ("gemma3.embedding_length", GgufValue::U32(96)),
+            ("gemma3.attention.head_count", GgufValue::U32(6)),
+            ("gemma3.attention.key_length", GgufValue::U32(32)),
+        ];
+        CanonicalConfig::from_gguf(&Gguf::read(&write::gguf(&keys, &[])).unwrap()).unwrap()
+    };
+    assert_eq!(shown(&config(7), "query_pre_attn_scalar"), "32 (head_dim)");
+    assert_eq!(shown(&config(62), "query_pre_attn_scalar"), "16 (hidden_size / num_attention_heads of 62 layers)");
+    let (sliding, full) = ("sliding_attention", "full_attention");
+    let layers = serde_json::json!([sliding, sliding, sliding, sliding, sliding, full, sliding]);
+    assert_eq!(config(7).get("layer_types").unwrap().value, layers);
+}
+
 #[test]
 fn gguf_head_widths() {
     let wide = |value| {
