@@ -115,7 +115,7 @@ fn gguf(keys: &[(&str, f32)], model: &Model) -> CheckpointFiles {
     let header = Gguf { version: 3, metadata: said, tensors: tensors(model) };
     let config = CanonicalConfig::from_gguf(&header).unwrap_or_else(|e| panic!("{e}"));
     let source = Source { path: "model.gguf".to_owned(), text: metadata(&config) };
-    let checkpoint = Checkpoint { format: Format::Gguf, config, tensors: None, has_chat_template: false, generation: None };
+    let checkpoint = Checkpoint { format: Format::Gguf, config, tensors: None, template: None, generation: None };
     CheckpointFiles { checkpoint, config: source, tensors: Some(header.tensors) }
 }
 
