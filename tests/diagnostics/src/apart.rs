@@ -57,6 +57,11 @@ pub const APART: &[Apart] = &[
         take: |model| text(&std::mem::replace(&mut model.chat_template, tenon_compiler::model::ChatTemplate::None)),
     },
     Apart {
+        name: "[tools], [reasoning]",
+        why: "make the prompt and read the answer; they are compared with the chat template, here as at load",
+        take: |model| text(&std::mem::take(&mut model.formats)),
+    },
+    Apart {
         name: "[sampling]",
         why: "begins where the logits end",
         take: |model| text(&std::mem::replace(&mut model.sampling, Sampling { temperature: 0.0, top_p: 1.0, top_k: 0 })),
