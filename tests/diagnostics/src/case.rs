@@ -103,10 +103,15 @@ impl Case {
 
     /// The base with the mistake.
     pub fn files(&self) -> Files {
-        self.spoil(match self.stage() {
+        self.spoil(self.base())
+    }
+
+    /// The base, before the mistake.
+    pub fn base(&self) -> Files {
+        match self.stage() {
             Stage::Load => checkpoint::base(&self.mistake.base),
             _ => Files::base(&self.mistake.base),
-        })
+        }
     }
 
     /// Whether the mistake is in the spec, and not in the checkpoint alone.

@@ -3,7 +3,7 @@
 
 use tenon_compiler::diagnostic::{Diagnostic, Format};
 use tenon_compiler::models;
-use tenon_diagnostics::case::{Case, Edit, Files, check};
+use tenon_diagnostics::case::{Case, Edit, Files, diagnose};
 
 use crate::advice;
 
@@ -30,8 +30,7 @@ pub fn mended(case: &Case) -> Result<(), String> {
     let mut fixes = case.mistake.fix.as_slice();
     // Each round obeys one message; a mistake may hide another.
     for _ in 0..8 {
-        let sources = files.sources();
-        let found = check(&sources);
+        let (found, sources) = diagnose(&files);
         if !found.has_errors() {
             return is_the_base(case, &files);
         }
@@ -72,7 +71,7 @@ fn is_the_base(case: &Case, files: &Files) -> Result<(), String> {
         let models = models(&sources).map_err(|found| found.render(&sources, Format::Human, false))?;
         Ok(tenon_compiler::files(&models).into_iter().map(|file| (file.path, file.text)).collect())
     };
-    let (mended, base) = (emitted(files)?, emitted(&Files::base(&case.mistake.base))?);
+    let (mended, base) = (emitted(files)?, emitted(&case.base())?);
     match mended.iter().zip(&base).find(|(a, b)| a != b) {
         None if mended.len() == base.len() => Ok(()),
         None => Err("another number of generated files than before the mistake".to_owned()),
