@@ -8,6 +8,7 @@ pub mod expect;
 pub mod gguf;
 pub mod index;
 pub mod json;
+pub mod memory;
 pub mod safetensors;
 pub mod shown;
 pub mod storage;
