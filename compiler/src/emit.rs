@@ -11,7 +11,7 @@ mod weights;
 use crate::model::Target;
 use crate::program::Program;
 
-pub use plan::{Deployment, deployment, plan as plan_text};
+pub use plan::{Ask, Deployment, deployment, needs, plan as plan_text, workspace};
 
 /// One output file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,7 @@ pub fn model(programs: &[Program<'_>]) -> Vec<File> {
         file("tensors.rs", weights::tensors(&programs[0])),
         file("weights.rs", weights::weights(&programs[0])),
         file("plan.txt", plan::plan(programs)),
+        file("plan.json", plan::facts(programs)),
     ];
     for program in programs {
         match program.target {

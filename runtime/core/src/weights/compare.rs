@@ -153,8 +153,9 @@ impl Comparison<'_> {
 
 fn tensor_differences(checkpoint: &Checkpoint, checks: &[TensorCheck]) -> impl Iterator<Item = String> {
     let mut comparison = Comparison { checkpoint, grouped: Grouped::default(), needed: HashSet::new() };
-    let (unread, read): (Vec<_>, Vec<_>) = checks.iter().partition(|check| matches!(check.need, Need::Nothing));
-    read.into_iter().for_each(|check| comparison.read(check));
+    let (unread, read): (Vec<&TensorCheck>, Vec<&TensorCheck>) =
+        checks.iter().partition(|check| matches!(check.need, Need::Nothing));
+    read.into_iter().filter(|check| check.compared).for_each(|check| comparison.read(check));
     let Comparison { mut grouped, needed, .. } = comparison;
     for tensor in checkpoint.tensors() {
         let (name, layer) = without_layer(&tensor.name);

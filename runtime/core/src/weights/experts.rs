@@ -2,6 +2,7 @@
 
 use tenon_formats::StorageFormat;
 
+use super::held::Held;
 use super::spec::{Need, TensorCheck};
 use super::stored::{Lies, MatrixNeed};
 
@@ -93,6 +94,8 @@ pub(super) struct ExpertTensor {
     pub(super) template: &'static str,
     pub(super) expert: Option<usize>,
     pub(super) need: TensorNeed,
+    /// Matrices that its rows are divided into: 2 where gates and ups are stored together.
+    pub(super) parts: usize,
 }
 
 pub(super) enum TensorNeed {
@@ -105,18 +108,22 @@ impl ExpertsNeed {
     /// Every tensor of a layer.
     pub(super) fn tensors(&self) -> Vec<ExpertTensor> {
         let &Self { experts, hidden, inner, names, .. } = self;
-        let stacked = |template, rows, inputs, lies| ExpertTensor {
+        let of_stack = |template, parts, rows, inputs, lies| ExpertTensor {
             template,
             expert: None,
             need: TensorNeed::Matrix(MatrixNeed { stack: Some(experts), rows, inputs, lies }),
+            parts,
         };
-        let biases = |template, len| ExpertTensor { template, expert: None, need: TensorNeed::Biases([experts, len]) };
+        let stacked = |template, rows, inputs, lies| of_stack(template, 1, rows, inputs, lies);
+        let gate_and_up = |template, lies| of_stack(template, 2, 2 * inner, hidden, lies);
+        let biases = |template, len| ExpertTensor { template, expert: None, need: TensorNeed::Biases([experts, len]), parts: 1 };
         let each = |matrices: &[(&'static str, usize, usize)]| {
             let of = |expert| matrices.iter().map(move |&(template, rows, inputs)| (expert, template, rows, inputs));
             let tensor = |(expert, template, rows, inputs)| ExpertTensor {
                 template,
                 expert: Some(expert),
                 need: TensorNeed::Matrix(MatrixNeed { stack: None, rows, inputs, lies: Lies::Rows }),
+                parts: 1,
             };
             (0..experts).flat_map(of).map(tensor).collect()
         };
@@ -126,13 +133,13 @@ impl ExpertsNeed {
             }
             ExpertNames::Plain(PlainExpertNames::Each { up, down }) => each(&[(up, inner, hidden), (down, hidden, inner)]),
             ExpertNames::Gated(GatedExpertNames::Stacked { gate_up, down }) => {
-                vec![stacked(gate_up, 2 * inner, hidden, Lies::Rows), stacked(down, hidden, inner, Lies::Rows)]
+                vec![gate_and_up(gate_up, Lies::Rows), stacked(down, hidden, inner, Lies::Rows)]
             }
             ExpertNames::Plain(PlainExpertNames::Stacked { up, down }) => {
                 vec![stacked(up, inner, hidden, Lies::Rows), stacked(down, hidden, inner, Lies::Rows)]
             }
             ExpertNames::Gated(GatedExpertNames::Transposed { gate_up, gate_up_bias, down, down_bias }) => vec![
-                stacked(gate_up, 2 * inner, hidden, Lies::Columns),
+                gate_and_up(gate_up, Lies::Columns),
                 biases(gate_up_bias, 2 * inner),
                 stacked(down, hidden, inner, Lies::Columns),
                 biases(down_bias, hidden),
@@ -162,7 +169,13 @@ macro_rules! specs {
             /// The table entry of the experts of these layers, which stands for all their tensors.
             pub const fn per_layer(&self, layers: &'static [usize]) -> TensorCheck {
                 // The names are in the need; this one is for the reader of a table.
-                TensorCheck { name: "experts", layers: Some(layers), need: Need::Experts(self.need()) }
+                TensorCheck {
+                    name: "experts",
+                    layers: Some(layers),
+                    need: Need::Experts(self.need()),
+                    held: Held::Experts,
+                    compared: true,
+                }
             }
         }
     )+};

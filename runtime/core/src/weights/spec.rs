@@ -3,6 +3,7 @@
 use tenon_formats::StorageFormat;
 
 use super::experts::ExpertsNeed;
+use super::held::Held;
 use crate::linear::RowOrder;
 
 /// One entry of a plan's tensor table: which names there must be, and what they must be.
@@ -12,6 +13,10 @@ pub struct TensorCheck {
     /// The layers that `{layer}` in the name stands for; without them the tensor stands once.
     pub(super) layers: Option<&'static [usize]>,
     pub(super) need: Need,
+    /// How it is kept once it is loaded.
+    pub(super) held: Held,
+    /// False for a second entry of a tensor, which the first one compares.
+    pub(super) compared: bool,
 }
 
 /// What a tensor must be.
@@ -68,7 +73,7 @@ impl TensorCheck {
     /// At compile time, without a reason; it is for the reader of the generated code.
     pub const fn ignored(name: &'static str, reason: &'static str) -> Self {
         assert!(!reason.is_empty(), "an ignored tensor needs a reason");
-        Self { name, layers: None, need: Need::Nothing }
+        Self { name, layers: None, need: Need::Nothing, held: Held::Nothing, compared: false }
     }
 }
 
@@ -146,6 +151,11 @@ impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
 
     pub(super) const fn need(&self) -> Need {
         Need::Matrix { shape: [self.order.stored_rows(OUT), IN], accept: self.accept }
+    }
+
+    /// The table entry of a head that is the embedding: that entry compares the tensor, and this one says that it is packed besides.
+    pub const fn tied(&self) -> TensorCheck {
+        TensorCheck { name: self.name, layers: None, need: self.need(), held: Held::Packed { outputs: OUT }, compared: false }
     }
 }
 
@@ -238,27 +248,27 @@ impl<const N: usize> DecaySpec<N> {
 
 /// The table entries of a spec.
 macro_rules! checks {
-    ($(impl<$(const $dim:ident),+> $spec:ident;)+) => {$(
+    ($(impl<$(const $dim:ident),+> $spec:ident held as $held:expr;)+) => {$(
         impl<$(const $dim: usize),+> $spec<$($dim),+> {
             /// The table entry of a tensor that stands once.
             pub const fn once(&self) -> TensorCheck {
-                TensorCheck { name: self.name, layers: None, need: self.need() }
+                TensorCheck { name: self.name, layers: None, need: self.need(), held: $held, compared: true }
             }
 
             /// The table entry of a tensor that stands once in each of these layers.
             pub const fn per_layer(&self, layers: &'static [usize]) -> TensorCheck {
-                TensorCheck { name: self.name, layers: Some(layers), need: self.need() }
+                TensorCheck { name: self.name, layers: Some(layers), need: self.need(), held: $held, compared: true }
             }
         }
     )+};
 }
 checks! {
-    impl<const OUT, const IN> LinearSpec;
-    impl<const VOCAB, const HIDDEN> EmbeddingSpec;
-    impl<const D> NormSpec;
-    impl<const D> BiasSpec;
-    impl<const N> VectorSpec;
-    impl<const DIM, const KERNEL> ConvSpec;
-    impl<const N> DecaySpec;
-    impl<const HEADS, const NOPE, const V, const R> LatentUpSpec;
+    impl<const OUT, const IN> LinearSpec held as Held::Packed { outputs: OUT };
+    impl<const VOCAB, const HIDDEN> EmbeddingSpec held as Held::Mapped;
+    impl<const D> NormSpec held as Held::Floats(D);
+    impl<const D> BiasSpec held as Held::Floats(D);
+    impl<const N> VectorSpec held as Held::Floats(N);
+    impl<const DIM, const KERNEL> ConvSpec held as Held::Floats(DIM * KERNEL);
+    impl<const N> DecaySpec held as Held::Floats(N);
+    impl<const HEADS, const NOPE, const V, const R> LatentUpSpec held as Held::Latent;
 }
