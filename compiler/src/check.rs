@@ -162,7 +162,8 @@ fn no_parser_yet(what: &str, key: &str, parser: &Spanned<String>, diags: &mut Di
     if parser.value != "none" {
         diags.push(
             Diagnostic::new(Id::UnknownValue, format!("no {what} parser is named `{}`", parser.value))
-                .label(&parser.span, format!("`{key}` can only be \"none\" in this version")),
+                .label(&parser.span, format!("`{key}` can only be \"none\" in this version"))
+                .help("write \"none\": the model answers in text"),
         );
     }
 }
@@ -280,7 +281,8 @@ pub(crate) fn distinct<T: PartialEq>(list: &[Spanned<T>], name: impl Fn(&T) -> &
             diags.push(
                 Diagnostic::new(Id::DuplicateValue, format!("{what} `{}` is listed twice", name(value)))
                     .label(&value.span, "again")
-                    .context(&first.span, "first here"),
+                    .context(&first.span, "first here")
+                    .help("delete one of them"),
             );
         }
     }

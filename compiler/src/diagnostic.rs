@@ -4,6 +4,8 @@ mod id;
 mod render;
 mod suggest;
 
+use std::panic::Location;
+
 use crate::source::{SourceMap, Span};
 
 pub use id::Id;
@@ -25,7 +27,21 @@ pub struct Diagnostic {
     pub helps: Vec<String>,
     /// Edits that together carry out the last of `helps`.
     pub patches: Vec<Patch>,
+    /// Where the compiler made it, for the test that every such place is reached by a case.
+    pub site: Site,
 }
+
+/// A place in the compiler's own source. It says nothing of the error, so all are equal.
+#[derive(Clone, Copy, Debug)]
+pub struct Site(pub &'static Location<'static>);
+
+impl PartialEq for Site {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Site {}
 
 /// A place in a file, and what is to be said about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +65,10 @@ pub struct Patch {
 
 impl Diagnostic {
     /// A diagnostic that points nowhere yet.
+    #[track_caller]
     pub fn new(id: Id, message: impl Into<String>) -> Self {
-        Self { id, message: message.into(), labels: Vec::new(), notes: Vec::new(), helps: Vec::new(), patches: Vec::new() }
+        let site = Site(Location::caller());
+        Self { id, message: message.into(), labels: Vec::new(), notes: Vec::new(), helps: Vec::new(), patches: Vec::new(), site }
     }
 
     /// Marks where the error stands.

@@ -1,17 +1,23 @@
 //! The driver: reads specs and templates from a workspace, and writes generated files or compares them. All IO is here.
 
+mod diff;
+mod generated;
+mod revision;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tenon_formats::{CanonicalConfig, Gguf, TensorEntry, index, json, safetensors};
 
-use crate::emit::File;
 use crate::new::description::Format;
 use crate::new::{Checkpoint, Tensor};
 use crate::source::SourceMap;
+
+pub use diff::{DiffError, difference};
+pub use generated::{Difference, DifferenceKind, compare, generated, write};
+pub use revision::{Revision, revision};
 
 /// The files that the compiler reads, by folder: `MODEL.toml`, `KERNEL.toml` and chat templates of each model, and
 /// `TEMPLATE.toml` of each kernel. Paths in the map are relative to `root`.
@@ -23,7 +29,7 @@ pub fn read(root: &Path, specs: &str, templates: &str) -> io::Result<SourceMap> 
     for folder in folders(&root.join(specs))? {
         for file in files(&folder)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name == "MODEL.toml" || name == "KERNEL.toml" || name.ends_with(".jinja") {
+            if is_of_a_model(&name) {
                 add(&mut sources, root, &file)?;
             }
         }
@@ -35,6 +41,18 @@ pub fn read(root: &Path, specs: &str, templates: &str) -> io::Result<SourceMap> 
         }
     }
     Ok(sources)
+}
+
+fn is_of_a_model(name: &str) -> bool {
+    name == "MODEL.toml" || name == "KERNEL.toml" || name.ends_with(".jinja")
+}
+
+/// Whether [`read`] would read a path, relative to the root and with forward slashes.
+fn is_spec(path: &str, specs: &str, templates: &str) -> bool {
+    let Some((folders, name)) = path.rsplit_once('/') else { return false };
+    let is_below =
+        |folder: &str| folders.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).is_some_and(|one| !one.contains('/'));
+    (is_below(specs) && is_of_a_model(name)) || (is_below(templates) && name == "TEMPLATE.toml")
 }
 
 /// Folders that hold a MODEL.toml.
@@ -82,123 +100,6 @@ fn folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries(folder)?.into_iter().filter(|p| p.is_file()).collect())
-}
-
-/// How a file on disk differs from what the compiler emits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Relative to the crate of models.
-    pub path: String,
-    /// In which way.
-    pub kind: DifferenceKind,
-}
-
-/// In which way a generated file differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DifferenceKind {
-    /// It is not there.
-    Missing,
-    /// It says something else: the first lines that differ.
-    Stale(String),
-    /// No spec makes it.
-    Orphan,
-}
-
-impl std::fmt::Display for Difference {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.kind {
-            DifferenceKind::Missing => write!(f, "{} is missing", self.path),
-            DifferenceKind::Orphan => write!(f, "{} comes from no spec", self.path),
-            DifferenceKind::Stale(diff) => write!(f, "{} differs:\n{diff}", self.path),
-        }
-    }
-}
-
-/// Compares the files under `<into>/src` with what was emitted, by content and as a set.
-///
-/// # Errors
-/// A folder or file that cannot be read.
-pub fn compare(files: &[File], into: &Path) -> io::Result<Vec<Difference>> {
-    let mut on_disk = BTreeMap::new();
-    walk(&into.join("src"), into, &mut on_disk)?;
-    let mut differences = Vec::new();
-    for file in files {
-        let kind = match on_disk.remove(&file.path) {
-            None => DifferenceKind::Missing,
-            Some(text) if text == file.text.as_bytes() => continue,
-            Some(text) => DifferenceKind::Stale(first_difference(&String::from_utf8_lossy(&text), &file.text)),
-        };
-        differences.push(Difference { path: file.path.clone(), kind });
-    }
-    differences.extend(on_disk.into_keys().map(|path| Difference { path, kind: DifferenceKind::Orphan }));
-    differences.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(differences)
-}
-
-fn walk(folder: &Path, root: &Path, into: &mut BTreeMap<String, Vec<u8>>) -> io::Result<()> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    for path in entries(folder)? {
-        if path.is_dir() {
-            walk(&path, root, into)?;
-        } else {
-            let relative = path.strip_prefix(root).unwrap_or(&path);
-            let parts: Vec<_> = relative.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
-            into.insert(parts.join("/"), fs::read(&path).map_err(|e| named(e, &path))?);
-        }
-    }
-    Ok(())
-}
-
-/// A few lines around the first difference, `-` on disk and `+` as emitted.
-fn first_difference(disk: &str, emitted: &str) -> String {
-    const LINES: usize = 4;
-    let (disk, emitted): (Vec<&str>, Vec<&str>) = (disk.lines().collect(), emitted.lines().collect());
-    let at = disk.iter().zip(&emitted).take_while(|(a, b)| a == b).count();
-    let (mut end_disk, mut end_emitted) = (disk.len(), emitted.len());
-    while end_disk > at && end_emitted > at && disk[end_disk - 1] == emitted[end_emitted - 1] {
-        end_disk -= 1;
-        end_emitted -= 1;
-    }
-    let mut text = format!("  line {}\n", at + 1);
-    for (sign, lines, end) in [('-', &disk, end_disk), ('+', &emitted, end_emitted)] {
-        for line in &lines[at..end.min(at + LINES)] {
-            let _ = writeln!(text, "  {sign} {line}");
-        }
-        if end > at + LINES {
-            let _ = writeln!(text, "  {sign} ... {} more lines", end - at - LINES);
-        }
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-/// Brings `<into>/src` to what was emitted: writes what is missing or stale, removes orphans.
-///
-/// # Errors
-/// A file that cannot be written or removed; the error names it.
-pub fn write(files: &[File], into: &Path, differences: &[Difference]) -> io::Result<()> {
-    for difference in differences {
-        let path = into.join(&difference.path);
-        match difference.kind {
-            DifferenceKind::Orphan => {
-                fs::remove_file(&path).map_err(|e| named(e, &path))?;
-                // A folder of a model that is gone goes with its last file; one that still holds something stays.
-                if let Some(folder) = path.parent() {
-                    let _ = fs::remove_dir(folder);
-                }
-            }
-            DifferenceKind::Missing | DifferenceKind::Stale(_) => {
-                let file = files.iter().find(|f| f.path == difference.path).expect("a difference names an emitted file");
-                if let Some(folder) = path.parent() {
-                    fs::create_dir_all(folder).map_err(|e| named(e, folder))?;
-                }
-                fs::write(&path, &file.text).map_err(|e| named(e, &path))?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Reads what says what a checkpoint is: its config, and the names of its tensors where they are to be seen.
@@ -418,12 +319,5 @@ mod tests {
         assert_eq!(create(&folder.0, "a", "text"), Ok("model-specs/a/MODEL.toml".to_owned()));
         assert_eq!(fs::read_to_string(folder.0.join("model-specs/a/MODEL.toml")).unwrap(), "text");
         assert!(create(&folder.0, "a", "").unwrap_err().starts_with("model-specs/a is there already"));
-    }
-
-    #[test]
-    fn the_first_difference_is_shown_with_both_sides() {
-        let diff = first_difference("a\nb\nc\nd\n", "a\nx\nc\nd\n");
-        assert_eq!(diff, "  line 2\n  - b\n  + x");
-        assert_eq!(first_difference("a\n", "a\nb\n"), "  line 2\n  + b");
     }
 }

@@ -11,7 +11,9 @@ mod weights;
 use crate::model::Target;
 use crate::program::Program;
 
-pub use plan::{Ask, Deployment, deployment, needs, plan as plan_text, workspace};
+pub(crate) use plan::instance;
+pub use plan::{Ask, Deployment, deployment, plan as plan_text, workspace};
+pub(crate) use text::thousands;
 
 /// One output file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ pub mod architecture;
 pub mod check;
 pub mod cost;
 pub mod diagnostic;
+pub mod diff;
 pub mod driver;
 pub mod emit;
 pub mod expr;

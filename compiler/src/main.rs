@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
+use tenon_compiler::driver::DiffError;
 use tenon_compiler::model::Model;
 use tenon_compiler::source::SourceMap;
 use tenon_compiler::{driver, emit, files, models, programs};
@@ -35,6 +36,26 @@ enum Command {
         /// Write nothing; exit 1 when generated/ is not what the specs say.
         #[arg(long)]
         frozen: bool,
+    },
+    /// What a change of specs changes: dims, scales, dtypes, kernels, bytes and memory, then generated files.
+    ///
+    /// Without --against, the specs of the working tree are compared with those of HEAD, and what they emit with what stands in
+    /// generated/. Exit 0, whether anything differs or not; 2 when specs do not compile.
+    Diff {
+        /// Models to report on; all when none is named.
+        names: Vec<String>,
+        /// A revision of git. Its specs and templates are compiled by this compiler, and so are the working tree's.
+        #[arg(long, value_name = "REV")]
+        against: Option<String>,
+        /// How to print it.
+        #[arg(long, value_enum, default_value = "human")]
+        format: DiffStyle,
+        /// The unified difference of every generated file too.
+        #[arg(long)]
+        full: bool,
+        /// Exit 1 when anything differs.
+        #[arg(long)]
+        exit_code: bool,
     },
     /// What a model costs: parameters, weights, cache bytes per token, a decode step.
     Plan {
@@ -69,6 +90,14 @@ enum Style {
     Json,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DiffStyle {
+    /// Summary, then files.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(&cli) {
@@ -90,6 +119,9 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
     };
     if let Command::New { name, from } = &cli.command {
         return new(&root, name, from);
+    }
+    if let Command::Diff { names, against, format, full, exit_code } = &cli.command {
+        return diff(&root, names, against.as_deref(), *format, *full, *exit_code);
     }
     let sources = driver::read(&root, "model-specs", "kernel-templates").map_err(|e| e.to_string())?;
     match &cli.command {
@@ -118,7 +150,7 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Explain { .. } | Command::New { .. } => unreachable!("handled above"),
+        Command::Diff { .. } | Command::Explain { .. } | Command::New { .. } => unreachable!("handled above"),
     }
 }
 
@@ -143,8 +175,7 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
     match models(&sources) {
         Ok(models) => Ok(Some(models)),
         Err(diags) => {
-            let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-            let text = diags.render(&sources, format, color);
+            let text = diags.render(&sources, format, color());
             if matches!(format, Format::Json) {
                 println!("{text}")
             } else {
@@ -153,6 +184,35 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
             Ok(None)
         }
     }
+}
+
+/// Whether stderr takes escapes.
+fn color() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none()
+}
+
+fn diff(
+    root: &Path,
+    names: &[String],
+    against: Option<&str>,
+    style: DiffStyle,
+    full: bool,
+    exit_code: bool,
+) -> Result<ExitCode, String> {
+    let report = match driver::difference(root, names, against) {
+        Ok(report) => report,
+        Err(DiffError::Message(message)) => return Err(message),
+        Err(DiffError::Broken(sources, diags)) => {
+            // 1 would say that the sides differ.
+            match style {
+                DiffStyle::Human => eprint!("{}", diags.render(&sources, Format::Human, color())),
+                DiffStyle::Json => show(&diags.render(&sources, Format::Json, false))?,
+            }
+            return Ok(ExitCode::from(2));
+        }
+    };
+    show(&if style == DiffStyle::Json { report.json(full) } else { report.text(full) })?;
+    Ok(if exit_code && !report.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, listed, nearest, quoted};
 use crate::source::{FileId, Source, Span, Spanned};
 
 pub(crate) use value::{Value, Vocabulary};
@@ -65,7 +65,8 @@ fn syntax(message: &str, span: Span, text: &str) -> Diagnostic {
     let diagnostic = |message: String| Diagnostic::new(Id::TomlSyntax, message);
     match message {
         "duplicate key" if !what.is_empty() => {
-            diagnostic(format!("duplicate key `{}`", what.trim_matches('"'))).label(&span, "it is given above already")
+            let message = format!("duplicate key `{}`", what.trim_matches('"'));
+            diagnostic(message).label(&span, "it is given above already").help("keep one of them")
         }
         _ if message.starts_with("string values must be quoted") && !what.is_empty() => {
             let diagnostic = diagnostic("text must be quoted".to_owned()).label(&span, "no number, date or truth value");
@@ -75,7 +76,7 @@ fn syntax(message: &str, span: Span, text: &str) -> Diagnostic {
             // The parser's message is "what, expected what"; its first part is the error, the second belongs to the place.
             let (what, expected) = message.split_once(", expected ").unwrap_or((message, ""));
             let label = if expected.is_empty() { String::new() } else { format!("expected {expected}") };
-            diagnostic(what.replace('\n', " ")).label(&span, label)
+            diagnostic(what.replace('\n', " ")).label(&span, label).help("TOML is described at toml.io")
         }
     }
 }
@@ -159,10 +160,11 @@ impl Reading<'_> {
             |path: &str| if path.is_empty() { "belongs to the top level".to_owned() } else { format!("belongs to `[{path}]`") };
         if let Some(at) = missing.iter().position(|m| m.path != table.path && m.key == key) {
             let diagnostic = diagnostic.label(&unread.span, belongs(&missing[at].path));
-            return (diagnostic.context(&missing[at].header, "is missing here"), Some(at));
+            let diagnostic = diagnostic.context(&missing[at].header, "is missing here");
+            return (diagnostic.help("move it there"), Some(at));
         }
         if let Some(other) = all.iter().find(|t| t.path != table.path && t.asked.contains(&key)) {
-            return (diagnostic.label(&unread.span, belongs(&other.path)), None);
+            return (diagnostic.label(&unread.span, belongs(&other.path)).help("move it there, or delete it"), None);
         }
         // A key that is there already cannot be what was meant.
         let candidates = table.asked.iter().copied().filter(|asked| !table.present.iter().any(|p| p == asked));
@@ -174,7 +176,14 @@ impl Reading<'_> {
                 (diagnostic.help(question).patch(&unread.span, *name), explained)
             }
             (Some(question), _) => (diagnostic.help(question), None),
-            (None, _) => (diagnostic, None),
+            // What a table may still have says more than "delete it" alone.
+            (None, _) => {
+                let rest = table.asked.iter().filter(|asked| !table.present.iter().any(|p| p == *asked));
+                let rest: Vec<&str> = rest.copied().take(12).collect();
+                let help =
+                    if rest.is_empty() { "delete it".to_owned() } else { format!("delete it, or write {}", listed(&rest, "or")) };
+                (diagnostic.help(help), None)
+            }
         }
     }
 

@@ -142,7 +142,8 @@ impl Conventions<'_> {
         let message = format!("no `{}` checkpoint is known in format \"{}\"", self.model_type(), format.value.as_str());
         let diagnostic = Diagnostic::new(Id::UnknownValue, message)
             .label(&format.span, "the names of its tensors there are unknown")
-            .context(&self.spec.checkpoint.model_type.span, format!("is read from {}", listed(&known, "and")));
+            .context(&self.spec.checkpoint.model_type.span, format!("is read from {}", listed(&known, "and")))
+            .help("take the checkpoint in a format that is read, and write that");
         vec![diagnostic]
     }
 

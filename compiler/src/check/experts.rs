@@ -50,7 +50,8 @@ fn router(name: &Spanned<String>, moe: &MoeSpec, diags: &mut Diagnostics) -> Opt
         diags.push(
             wrong("a token takes more experts than there are")
                 .label(&top_k.span, format!("{} experts of each token", top_k.value))
-                .context(&experts.span, format!("{} experts", experts.value)),
+                .context(&experts.span, format!("{} experts", experts.value))
+                .help(format!("a token can take 1 to {} of them; the two may be swapped", experts.value)),
         );
     }
     if !experts.value.is_multiple_of(groups.value) {
@@ -69,7 +70,8 @@ fn router(name: &Spanned<String>, moe: &MoeSpec, diags: &mut Diagnostics) -> Opt
         diags.push(
             wrong("more groups are chosen than there are")
                 .label(&top_groups.span, format!("{} groups are chosen", top_groups.value))
-                .context(&groups.span, format!("{} groups", groups.value)),
+                .context(&groups.span, format!("{} groups", groups.value))
+                .help(format!("1 to {} can be chosen; the two may be swapped", groups.value)),
         );
     }
     let group_score = group_score(name, moe, diags);
@@ -118,7 +120,8 @@ fn group_score(name: &Spanned<String>, moe: &MoeSpec, diags: &mut Diagnostics) -
                 diags.push(
                     wrong("a group of one expert has no two best")
                         .label(&score.span, "sums the two best of each group")
-                        .context(&groups.span, format!("{} experts, one for each group", moe.n_routed_experts.value)),
+                        .context(&groups.span, format!("{} experts, one for each group", moe.n_routed_experts.value))
+                        .help("write fewer groups, or \"max\""),
                 );
                 return None;
             }

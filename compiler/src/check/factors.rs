@@ -59,7 +59,8 @@ fn factor(what: &str, expr: &Spanned<Expr>, spec: &ModelSpec, diags: &mut Diagno
         Ok(value) => {
             diags.push(
                 Diagnostic::new(Id::ValueOutOfRange, format!("`{what}` is not finite and over 0"))
-                    .label(&expr.span, format!("this is {value}")),
+                    .label(&expr.span, format!("this is {value}"))
+                    .help("\"1\" leaves things as they are"),
             );
             None
         }

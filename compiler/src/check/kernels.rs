@@ -146,7 +146,8 @@ fn tune(
             diags.push(
                 Diagnostic::new(Id::TemplateInvalid, format!("a cost of `{}` has no value", template.name))
                     .label(&expr.span.at(e.range.clone()), e.to_string())
-                    .note(format!("computed for `{}` of {}", need.requirement.op, need.model.name)),
+                    .note(format!("computed for `{}` of {}", need.requirement.op, need.model.name))
+                    .help("a cost must have a value for every model that the template may be selected for"),
             );
         }
     }

@@ -255,7 +255,8 @@ fn parameters(template: &TemplateSpec, params: &[(&'static str, Param)], diags: 
             diags.push(
                 invalid(format!("`{name}` follows from the model and cannot be tuned"))
                     .label(&tunable.span, "would never be chosen")
-                    .context(&key.span, format!("a parameter of every `{}`", op.value)),
+                    .context(&key.span, format!("a parameter of every `{}`", op.value))
+                    .help("delete `tunable`"),
             );
         }
     }
@@ -280,7 +281,8 @@ fn values(name: &Spanned<String>, rule: &ParamRule, diags: &mut Diagnostics) {
         diags.push(
             invalid(format!("`{}` can have no value", name.value))
                 .label(&min.span, format!("at least {}", min.value))
-                .context(&max.span, format!("and at most {}", max.value)),
+                .context(&max.span, format!("and at most {}", max.value))
+                .help("widen one of the two, or delete it"),
         );
     }
     if let (Some(step), Some(max)) = (&rule.multiple_of, &rule.max)
@@ -289,7 +291,8 @@ fn values(name: &Spanned<String>, rule: &ParamRule, diags: &mut Diagnostics) {
         diags.push(
             invalid(format!("`{}` can have no value", name.value))
                 .label(&step.span, format!("a multiple of {}", step.value))
-                .context(&max.span, format!("and at most {}", max.value)),
+                .context(&max.span, format!("and at most {}", max.value))
+                .help("widen one of the two, or delete it"),
         );
     }
     let Some(tunable) = &rule.tunable else { return };
@@ -305,7 +308,8 @@ fn values(name: &Spanned<String>, rule: &ParamRule, diags: &mut Diagnostics) {
             diags.push(
                 invalid(format!("`{}` may be tuned to {}, which its own rule excludes", name.value, value.value))
                     .label(&value.span, why)
-                    .context(&condition, "the rule"),
+                    .context(&condition, "the rule")
+                    .help("delete the value, or widen the rule with the kernel's tests"),
             );
         }
     }

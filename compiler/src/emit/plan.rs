@@ -239,7 +239,7 @@ fn label(op: &Op, name: &str) -> String {
 }
 
 /// The template with its numbers: `linear_o576_i576`.
-fn instance(program: &Program<'_>, op: &Op) -> String {
+pub(crate) fn instance(program: &Program<'_>, op: &Op) -> String {
     let requirement = op.requirement(&program.model.checkpoint.accept);
     let kernel = program.model.kernel(program.target, &requirement);
     let mut name = kernel.template.clone();

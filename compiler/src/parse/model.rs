@@ -184,7 +184,7 @@ fn pull(mut table: Table<'_>) -> Option<PullSpec> {
             }
             (None, Some(parts)) if parts.value.is_empty() => {
                 let diagnostic = Diagnostic::new(Id::MissingKey, "`parts` of an entry of `[[checkpoint.pull]]` is empty");
-                table.report(diagnostic.label(&key, "name the parts in the order in which they are joined"));
+                table.report(diagnostic.label(&key, "no part").help("name the parts in the order in which they are joined"));
                 None
             }
             (None, Some(parts)) => {
@@ -197,7 +197,7 @@ fn pull(mut table: Table<'_>) -> Option<PullSpec> {
             Some(files) if files.value.is_empty() => {
                 let diagnostic = Diagnostic::new(Id::MissingKey, "`bundle` of an entry of `[[checkpoint.pull]]` is empty");
                 let key = bundle_key.expect("the arm's guard");
-                table.report(diagnostic.label(&key, "name the files that the binary carries"));
+                table.report(diagnostic.label(&key, "no file").help("name the files that the binary carries"));
                 None
             }
             files => files.map(|files| PullSpec::Bundle { files: files.value }),

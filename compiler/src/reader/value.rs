@@ -129,7 +129,9 @@ impl<'r> Value<'r> {
             Err(error) => {
                 let message = format!("`{}` is not an expression", self.name);
                 let diagnostic = Diagnostic::new(Id::ExpressionSyntax, message);
-                self.reading.push(diagnostic.label(&self.span.at(place(error.range)), error.message));
+                let diagnostic = diagnostic.label(&self.span.at(place(error.range)), error.message);
+                let help = "it may hold names, numbers, `+ - * / ^`, and functions such as `rsqrt(head_dim)`";
+                self.reading.push(diagnostic.help(help));
                 None
             }
         }
@@ -155,7 +157,8 @@ impl<'r> Value<'r> {
             if let Some(first) = list[..i].iter().find(|other| other.value == element.value) {
                 let text = &self.reading.text[element.span.range.clone()];
                 let diagnostic = Diagnostic::new(Id::DuplicateValue, format!("`{}` lists {text} twice", self.name));
-                self.reading.push(diagnostic.label(&element.span, "again").context(&first.span, "first here"));
+                let diagnostic = diagnostic.label(&element.span, "again").context(&first.span, "first here");
+                self.reading.push(diagnostic.help("delete one of them"));
             }
         }
         Some(list)
@@ -202,7 +205,8 @@ impl<'r> Value<'r> {
 
     /// Reports `value-out-of-range`: "`key` " and the rule.
     pub(crate) fn out_of_range<T>(&self, rule: &str) -> Option<T> {
-        self.reading.push(Diagnostic::new(Id::ValueOutOfRange, format!("`{}` {rule}", self.name)).label(&self.span, ""));
+        let diagnostic = Diagnostic::new(Id::ValueOutOfRange, format!("`{}` {rule}", self.name)).label(&self.span, "");
+        self.reading.push(self.usual(diagnostic));
         None
     }
 
@@ -225,9 +229,17 @@ impl<'r> Value<'r> {
             .label(&self.span, format!("this is {article} {}", self.value.type_str()));
         self.reading.push(match fix {
             Some((help, replacement)) => diagnostic.help(help).patch(&self.span, replacement),
-            None => diagnostic,
+            None => self.usual(diagnostic),
         });
         None
+    }
+
+    /// Adds where the value is usually found.
+    fn usual(&self, diagnostic: Diagnostic) -> Diagnostic {
+        match (self.reading.whereabouts)(self.name) {
+            Some(place) => diagnostic.help(format!("`{}` is usually found in {place}", self.name)),
+            None => diagnostic.help("the other files under model-specs/ and kernel-templates/ show how it is written"),
+        }
     }
 
     /// The fix for a string that holds what is wanted.
@@ -261,15 +273,22 @@ impl<T: Copy> Vocabulary<T> {
     pub(crate) fn refuse(&self, text: &str, subject: &str, span: &Span, quotes: bool) -> Diagnostic {
         let names = || self.names.iter().map(|(name, _)| *name);
         if self.not_yet.contains(&text) {
+            let help = match self.not_yet_id {
+                Id::UnknownValue => {
+                    format!("what needs `{text}` does not run on this version, and another name computes something else")
+                }
+                _ => "choose among those that this version has".to_owned(),
+            };
             return Diagnostic::new(self.not_yet_id, format!("{subject} cannot be `{text}` yet"))
-                .label(span, format!("this version has {}", quoted(names())));
+                .label(span, format!("this version has {}", quoted(names())))
+                .help(help);
         }
         let near = nearest(text, names());
         let nearest_first = near.iter().copied().chain(names().filter(|name| !near.contains(name)));
         let diagnostic = Diagnostic::new(Id::UnknownValue, format!("{subject} cannot be `{}`", text.escape_debug()))
             .label(span, format!("legal: {}", quoted(nearest_first)));
         match near.first() {
-            None => diagnostic,
+            None => diagnostic.help("write one of the legal names"),
             Some(name) => {
                 let replacement = if quotes { format!("\"{name}\"") } else { (*name).to_owned() };
                 diagnostic.help(format!("did you mean `{name}`?")).patch(span, replacement)

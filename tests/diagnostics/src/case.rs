@@ -110,14 +110,22 @@ impl Case {
         self.mistake.edit.iter().fold(files, Files::edited)
     }
 
+    /// The text that the author of the mistake reads.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn expected(&self) -> Result<String, String> {
+        let path = self.folder.join("expected.txt");
+        fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
     /// Compares a text with `expected.txt`, or writes it there when `TENON_BLESS=1`.
     pub fn compare(&self, text: &str) -> Result<(), String> {
         let path = self.folder.join("expected.txt");
         if std::env::var_os("TENON_BLESS").is_some_and(|bless| bless == "1") {
             return fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()));
         }
-        let expected =
-            fs::read_to_string(&path).map_err(|e| format!("{}: {e}; TENON_BLESS=1 writes it:\n{text}", path.display()))?;
+        let expected = self.expected().map_err(|e| format!("{e}; TENON_BLESS=1 writes it:\n{text}"))?;
         if expected == text {
             return Ok(());
         }

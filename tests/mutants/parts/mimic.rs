@@ -77,10 +77,11 @@ pub fn run(arguments: &Arguments, trials: Vec<Trial>) -> Conclusion {
     for line in lines.lines() {
         let (start, mut ran, mut failed) = (Instant::now(), 0, Value::Null);
         let mut words = line.split_whitespace();
-        let case = format!("{}/", words.next().expect("a line begins with a case"));
+        let case = words.next().expect("a line begins with a case");
         let words: Vec<&str> = words.collect();
         for trial in &mut trials {
-            let wanted = |t: &Trial| t.name.starts_with(&case) && words.iter().all(|word| t.name.contains(word));
+            let is_of_case = |name: &str| name.strip_prefix(case).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            let wanted = |t: &Trial| is_of_case(&t.name) && words.iter().all(|word| t.name.contains(word));
             if !trial.as_ref().is_some_and(wanted) {
                 continue;
             }

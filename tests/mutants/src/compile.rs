@@ -6,31 +6,43 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::list::Suite;
 use crate::workspace::Copy;
 
 /// What came of a build.
 pub enum Built {
-    /// The test of the goldens.
+    /// The test of the suite.
     Test(PathBuf),
     /// Mutants whose code does not compile, and why.
     Unviable(BTreeMap<u32, String>),
 }
 
-/// Builds the goldens of the copy, or only checks that they would compile; there is no test then.
+impl Suite {
+    /// The package of its test, and the test.
+    const fn test(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Goldens => ("tenon-tests", "golden"),
+            Self::Diagnostics => ("tenon-diagnostics", "ui"),
+        }
+    }
+}
+
+/// Builds a suite of the copy, or only checks that they would compile; there is no test then.
 ///
 /// # Errors
 /// When the build fails elsewhere than in a mutant's code.
-pub fn build(copy: &Copy, target: &Path, only_check: bool) -> Result<Built, String> {
+pub fn build(copy: &Copy, suite: Suite, target: &Path, only_check: bool) -> Result<Built, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let (package, name) = suite.test();
     let output = Command::new(cargo)
         .args([
             if only_check { "check" } else { "build" },
             "--offline",
             "--keep-going",
             "-p",
-            "tenon-tests",
+            package,
             "--test",
-            "golden",
+            name,
             "--message-format=json",
         ])
         .current_dir(&copy.root)
@@ -42,7 +54,7 @@ pub fn build(copy: &Copy, target: &Path, only_check: bool) -> Result<Built, Stri
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         match message["reason"].as_str() {
-            Some("compiler-artifact") if message["target"]["name"] == "golden" => {
+            Some("compiler-artifact") if message["target"]["name"] == name => {
                 test = message["executable"].as_str().map(PathBuf::from);
             }
             Some("compiler-message") if message["message"]["level"] == "error" => {

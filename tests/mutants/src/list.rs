@@ -22,6 +22,17 @@ pub enum Expect {
     ControlEmpty,
 }
 
+/// Which tests must catch a mutant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suite {
+    /// The goldens: its cases are goldens.
+    #[default]
+    Goldens,
+    /// The diagnostics: its cases are folders below `tests/ui/`, each of which needs the guard.
+    Diagnostics,
+}
+
 /// One change of one file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,9 +60,12 @@ pub struct Mutant {
     pub edit: Vec<Edit>,
     /// Goldens that must catch it, each by itself.
     pub cases: Vec<String>,
-    /// What the names of the trials contain that may catch it.
-    #[serde(default = "any_variant")]
+    /// What the names of the trials contain that may catch it; of goldens, any chunking where nothing is said.
+    #[serde(default)]
     pub trials: Vec<String>,
+    /// Which tests must catch it.
+    #[serde(default)]
+    pub suite: Suite,
     /// What must come of it.
     #[serde(default)]
     pub expect: Expect,
@@ -60,19 +74,22 @@ pub struct Mutant {
     pub list: String,
 }
 
-fn any_variant() -> Vec<String> {
-    vec!["/chunk_".to_owned()]
-}
-
 impl Mutant {
-    /// Whether it changes the compiler, and so what is compiled for its cases.
+    /// Whether it changes the compiler.
     pub fn of_compiler(&self) -> bool {
         self.edit.iter().any(|edit| edit.file.starts_with("compiler/"))
     }
 
+    /// Whether it changes what the compiler emits for its cases, so that they are compiled with it.
+    pub fn is_lowered(&self) -> bool {
+        self.suite == Suite::Goldens && self.of_compiler()
+    }
+
     /// What selects the trials of each case.
     pub fn lines(&self) -> Vec<String> {
-        self.cases.iter().map(|case| format!("{case} {}", self.trials.join(" "))).collect()
+        let any_chunking = self.trials.is_empty() && self.suite == Suite::Goldens;
+        let trials = if any_chunking { "/chunk_".to_owned() } else { self.trials.join(" ") };
+        self.cases.iter().map(|case| format!("{case} {trials}")).collect()
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `list/*.toml` holds faults of the CPU kernels and of the compiler, as text to be found and replaced. All of them go into one copy
 //! of the workspace, each behind a switch, so that it is built once; then each runs in a process of its own, on the goldens that it
-//! names. Mutants of the compiler change what it emits: the copy's build script compiles each one's goldens with its switch on, as
-//! models beside the others. Nothing is edited in place.
+//! names. Mutants of the lowering change what is emitted: the copy's build script compiles each one's goldens with its switch on, as
+//! models beside the others. Mutants of the checks remove a guard, and the cases of `tests/ui/` must miss it. Nothing is edited in place.
 //!
 //! Names of mutants as arguments run those alone. `--places` builds nothing, and says whether every fault still has its place;
 //! `--types` says which of them compile.
@@ -15,7 +15,7 @@ mod report;
 mod run;
 mod workspace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -24,7 +24,7 @@ use std::{env, fs};
 use serde_json::json;
 
 use crate::compile::Built;
-use crate::list::{Expect, Mutant};
+use crate::list::{Expect, Mutant, Suite};
 use crate::report::{Row, Verdict};
 use crate::run::{Ended, Job, Line};
 use crate::workspace::Copy;
@@ -77,7 +77,12 @@ fn all() -> Result<bool, String> {
     let folder = target.join("mutants");
     let mut found: BTreeMap<u32, Verdict> = BTreeMap::new();
     let only_check = options.iter().any(|o| *o == "--types");
-    let test = built(&folder, target, &numbered, &mut found, only_check)?;
+    // A suite is built where a mutant that runs needs it.
+    let suites: BTreeSet<Suite> = mutants.iter().filter(|m| run(m)).map(|m| m.suite).collect();
+    let mut tests: BTreeMap<Suite, PathBuf> = BTreeMap::new();
+    for suite in suites {
+        tests.insert(suite, built(suite, &folder, target, &numbered, &mut found, only_check)?);
+    }
     if only_check {
         let unexpected = |(n, m): &&(u32, &Mutant)| found.get(n).is_some_and(|v| !v.is(m.expect));
         let wrong: Vec<&(u32, &Mutant)> = numbered.iter().filter(unexpected).collect();
@@ -89,21 +94,24 @@ fn all() -> Result<bool, String> {
     let results = folder.join("results");
     fs::create_dir_all(&results).map_err(|e| format!("{}: {e}", results.display()))?;
     let alive: Vec<&(u32, &Mutant)> = numbered.iter().filter(|(n, m)| run(m) && !found.contains_key(n)).collect();
-    let control = control(&test, &results, &alive)?;
+    let mut control: BTreeMap<String, Line> = BTreeMap::new();
+    for (suite, test) in &tests {
+        control.extend(green(test, &results, alive.iter().filter(|(_, m)| m.suite == *suite)));
+    }
     let control_seconds = start.elapsed().as_secs_f64() - build_seconds;
 
-    let lowered = lowered(&folder)?;
+    let lowered = if tests.contains_key(&Suite::Goldens) { lowered(&folder)? } else { BTreeMap::new() };
     let mut jobs: Vec<Job> = Vec::new();
     for (number, mutant) in &alive {
         for (line, case) in mutant.lines().into_iter().zip(&mutant.cases) {
-            let compiled = !mutant.of_compiler() || lowered.get(&(*number, case.clone())).is_some_and(|s| s == "emitted");
+            let compiled = !mutant.is_lowered() || lowered.get(&(*number, case.clone())).is_some_and(|s| s == "emitted");
             if compiled && report::control(&line, &control).is_none() {
                 let limit = GRACE + 10.0 * control[&line].seconds;
-                jobs.push(Job { number: *number, lines: vec![line], limit });
+                jobs.push(Job { test: tests[&mutant.suite].clone(), number: *number, lines: vec![line], limit });
             }
         }
     }
-    let ended = run::all(&test, &results, &jobs);
+    let ended = run::all(&results, &jobs);
     let of_job = |number: u32, line: &str| {
         let at = jobs.iter().position(|job| job.number == number && job.lines[0] == line)?;
         Some(&ended[at].0)
@@ -140,6 +148,7 @@ fn all() -> Result<bool, String> {
 
 /// Builds the copy with every mutant that has a place and compiles; what came of the others goes to `found`.
 fn built(
+    suite: Suite,
     folder: &Path,
     target: &Path,
     numbered: &[(u32, &Mutant)],
@@ -151,7 +160,7 @@ fn built(
         let left: Vec<(u32, &Mutant)> = numbered.iter().filter(|(n, _)| !found.contains_key(n)).copied().collect();
         let (copy, misplaced) = Copy::write(&root, &folder.join("workspace"), &left)?;
         found.extend(misplaced.into_iter().map(|(n, why)| (n, Verdict::NotApplied(why))));
-        match compile::build(&copy, target, only_check)? {
+        match compile::build(&copy, suite, target, only_check)? {
             Built::Test(test) => return Ok(test),
             Built::Unviable(which) => {
                 for (number, why) in &which {
@@ -165,21 +174,22 @@ fn built(
     Err(format!("after {BUILDS} builds there are still mutants that do not compile"))
 }
 
-/// Every line of trials once, without a mutant.
-fn control(test: &Path, results: &Path, alive: &[&(u32, &Mutant)]) -> Result<BTreeMap<String, Line>, String> {
-    let mut lines: Vec<String> = alive.iter().flat_map(|(_, m)| m.lines()).collect();
+/// The control: every line of trials of a suite once, without a mutant.
+fn green<'m>(test: &Path, results: &Path, alive: impl Iterator<Item = &'m &'m (u32, &'m Mutant)>) -> BTreeMap<String, Line> {
+    let mut lines: Vec<String> = alive.flat_map(|(_, m)| m.lines()).collect();
     lines.sort();
     lines.dedup();
-    let jobs: Vec<Job> = lines.iter().map(|line| Job { number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT }).collect();
+    let job = |line: &String| Job { test: test.to_path_buf(), number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT };
+    let jobs: Vec<Job> = lines.iter().map(job).collect();
     let mut green = BTreeMap::new();
-    for (job, (ended, _)) in jobs.iter().zip(run::all(test, results, &jobs)) {
+    for (job, (ended, _)) in jobs.iter().zip(run::all(results, &jobs)) {
         match ended {
             Ended::Results(results) => green.extend(results.lines.into_iter().map(|l| (l.line.clone(), l))),
             Ended::Crashed(how) => println!("control of {}: {how}", job.lines[0]),
             Ended::TimedOut => println!("control of {}: timeout", job.lines[0]),
         }
     }
-    Ok(green)
+    green
 }
 
 /// What the build script says of the mutants of the compiler, by number and case.

@@ -54,6 +54,8 @@ pub enum Ended {
 
 /// What to run: a mutant, its lines, and how long it may take.
 pub struct Job {
+    /// The executable.
+    pub test: PathBuf,
     /// The mutant, or 0.
     pub number: u32,
     /// Lines of trials.
@@ -63,7 +65,7 @@ pub struct Job {
 }
 
 /// Runs jobs, a few at a time; results in their order.
-pub fn all(test: &Path, folder: &Path, jobs: &[Job]) -> Vec<(Ended, f64)> {
+pub fn all(folder: &Path, jobs: &[Job]) -> Vec<(Ended, f64)> {
     let next = AtomicUsize::new(0);
     let ended: Mutex<Vec<Option<(Ended, f64)>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let workers = thread::available_parallelism().map_or(1, usize::from).min(8);
@@ -74,7 +76,7 @@ pub fn all(test: &Path, folder: &Path, jobs: &[Job]) -> Vec<(Ended, f64)> {
                     let at = next.fetch_add(1, Ordering::SeqCst);
                     let Some(job) = jobs.get(at) else { break };
                     let start = Instant::now();
-                    let how = one(test, folder, job);
+                    let how = one(folder, job);
                     ended.lock().expect("workers do not panic")[at] = Some((how, start.elapsed().as_secs_f64()));
                 }
             });
@@ -83,10 +85,10 @@ pub fn all(test: &Path, folder: &Path, jobs: &[Job]) -> Vec<(Ended, f64)> {
     ended.into_inner().expect("workers do not panic").into_iter().map(|e| e.expect("each job ran")).collect()
 }
 
-fn one(test: &Path, folder: &Path, job: &Job) -> Ended {
+fn one(folder: &Path, job: &Job) -> Ended {
     let results: PathBuf = folder.join(format!("{}-{}.json", job.number, thread_number()));
     let _ = fs::remove_file(&results);
-    let child = Command::new(test)
+    let child = Command::new(&job.test)
         .env("TENON_MUTANT", job.number.to_string())
         .env("TENON_MUTANT_TRIALS", job.lines.join("\n"))
         .env("TENON_MUTANT_RESULT", &results)

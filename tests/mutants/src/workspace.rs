@@ -102,7 +102,7 @@ impl Copy {
             return Err(format!("{file} is no source that is copied"));
         }
         let lowered: Vec<&(u32, &Mutant)> =
-            mutants.iter().filter(|(n, m)| m.of_compiler() && !misplaced.contains_key(n)).collect();
+            mutants.iter().filter(|(n, m)| m.is_lowered() && !misplaced.contains_key(n)).collect();
         copy.manifests(&lowered)?;
         Ok((copy, misplaced))
     }
@@ -112,8 +112,7 @@ impl Copy {
         let root = self.read("Cargo.toml")?;
         let list = root.lines().find(|l| l.starts_with("members = ")).ok_or("Cargo.toml lists members on one line")?;
         let defaults = root.lines().find(|l| l.starts_with("default-members = ")).unwrap_or_default();
-        let members =
-            r#"members = ["compiler", "runtime/formats", "runtime/core", "generated", "tests", "mutant", "libtest-mimic"]"#;
+        let members = r#"members = ["compiler", "runtime/formats", "runtime/core", "generated", "tests", "tests/diagnostics", "mutant", "libtest-mimic"]"#;
         self.put("Cargo.toml", root.replacen(defaults, "", 1).replacen(list, members, 1))?;
         self.put("Cargo.lock", &self.read("Cargo.lock")?)?;
         self.put("runtime/formats/Cargo.toml", &self.read("runtime/formats/Cargo.toml")?)?;
@@ -137,9 +136,15 @@ impl Copy {
         for file in self.files("tests/tests/golden")?.iter().map(String::as_str).chain(["tests/tests/golden.rs"]) {
             self.put(file, &self.read(file)?)?;
         }
+        let manifest = self.read("tests/diagnostics/Cargo.toml")?;
+        let mimic = manifest.replacen("libtest-mimic.workspace = true", "libtest-mimic = { path = \"../../libtest-mimic\" }", 1);
+        self.put("tests/diagnostics/Cargo.toml", &mimic)?;
+        for file in self.files("tests/diagnostics")?.iter().filter(|file| file.ends_with(".rs")) {
+            self.put(file, &self.read(file)?)?;
+        }
         let lines: String = lowered.iter().flat_map(|(n, m)| m.cases.iter().map(move |case| format!("{n} {case}\n"))).collect();
         self.put("tests/lowering.txt", &lines)?;
-        for folder in ["tests/golden", "tests/unseen", "kernel-templates", "model-specs/bard-mla"] {
+        for folder in ["tests/golden", "tests/unseen", "tests/ui", "kernel-templates", "model-specs/bard-mla"] {
             let link = self.root.join(folder);
             let parent = link.parent().expect("it lies in the copy");
             fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;

@@ -109,7 +109,8 @@ impl Conventions<'_> {
             ),
             (ExpertLayout::Each | ExpertLayout::Stacked, _, true) => Some(
                 refuse("experts with biases are known in one layout alone, \"transposed\"", "this one is another")
-                    .context(&moe.expert_bias.span, "these have biases"),
+                    .context(&moe.expert_bias.span, "these have biases")
+                    .help("write experts = \"transposed\", or expert_bias = false"),
             ),
             _ => None,
         }

@@ -31,7 +31,8 @@ pub(super) fn check(
                 diags.push(
                     Diagnostic::new(Id::ValueOutOfRange, "`kv_cache_layers` covers more layers than there are")
                         .label(&given.span, format!("{first} + {last} = {} layers", first + last))
-                        .context(&list.key, format!("{layers} layers use this mixer")),
+                        .context(&list.key, format!("{layers} layers use this mixer"))
+                        .help(format!("`first` and `last` can be {layers} in sum at most")),
                 );
                 return None;
             }

@@ -103,7 +103,8 @@ fn stretches(factor: &Spanned<f64>, diags: &mut Diagnostics) -> Option<()> {
         return Some(());
     }
     let diagnostic = Diagnostic::new(Id::ValueOutOfRange, "`factor` is under 1, and positions are stretched by it");
-    diags.push(diagnostic.label(&factor.span, format!("{} would shorten the context", factor.value)));
+    let help = "some configs state the inverse: 0.125 for a context that is 8 times as long is 8.0 here";
+    diags.push(diagnostic.label(&factor.span, format!("{} would shorten the context", factor.value)).help(help));
     None
 }
 
@@ -120,7 +121,7 @@ fn yarn(spec: &ModelSpec, theta: &Spanned<f64>, yarn: &YarnSpec, diags: &mut Dia
     }
     if theta.value <= 1.0 {
         let diagnostic = Diagnostic::new(Id::ValueOutOfRange, "`rope_theta` is not over 1, and yarn divides by its logarithm");
-        diags.push(diagnostic.label(&theta.span, "the base of the wavelengths"));
+        diags.push(diagnostic.label(&theta.span, "the base of the wavelengths").help("most models have 10000.0 or more"));
         return None;
     }
     let attention_factor = attention_factor(yarn);

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         trial("meta/bases_are_good", || meta::bases(&CASES)),
         trial("meta/every_page_has_four_sections", meta::pages),
         trial("meta/wording", || meta::wording(&CASES)),
+        trial("meta/every_refusal_has_a_case", || meta::sites(&CASES)),
         trial("meta/short_and_json", || meta::forms(&CASES)),
         trial("binary/explain_prints_pages", binary::explain),
     ];

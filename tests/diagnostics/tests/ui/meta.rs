@@ -1,5 +1,7 @@
 //! What holds for all ids, pages and cases.
 
+use std::collections::BTreeSet;
+
 use tenon_compiler::diagnostic::{Diagnostic, Format, Id};
 use tenon_compiler::source::SourceMap;
 
@@ -87,6 +89,9 @@ pub fn wording(cases: &[Case]) -> Result<(), String> {
                 wrong.push(format!("has a backtick without its pair: {text}"));
             }
         }
+        if diagnostic.helps.is_empty() {
+            wrong.push(format!("names no way out: {message}"));
+        }
         if !diagnostic.labels.iter().any(|label| label.primary) {
             wrong.push(format!("points nowhere: {message}"));
         }
@@ -149,6 +154,43 @@ fn is_json(json: &str, diagnostics: &[&Diagnostic], sources: &SourceMap) -> Resu
         }
     }
     Ok(())
+}
+
+/// Every place of the compiler that makes a diagnostic is reached by a case: a guard that no mistake meets could be wrong, or gone,
+/// and nobody would know.
+pub fn sites(cases: &[Case]) -> Result<(), String> {
+    let mut reached: BTreeSet<(String, u32)> = BTreeSet::new();
+    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
+        let found = check(&case.files().sources());
+        reached.extend(found.sorted().iter().map(|d| (d.site.0.file().replace('\\', "/"), d.site.0.line())));
+    }
+    let root = ui().ancestors().nth(2).expect("tests/ui stands in the workspace").to_path_buf();
+    let (mut missed, mut all) = (Vec::new(), 0);
+    for file in rust_files(&root.join("compiler/src")) {
+        let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let name = relative(&file, &root);
+        // Tests stand at the end of a file, or in files of their own.
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (line, _) in (1..).zip(code.lines()).filter(|(_, line)| line.contains("Diagnostic::new(")) {
+            all += 1;
+            if !reached.contains(&(name.clone(), line)) {
+                missed.push(format!("{name}:{line}: no case of tests/ui reaches this refusal"));
+            }
+        }
+    }
+    if all < 80 {
+        missed.push(format!("only {all} places that make a diagnostic were found"));
+    }
+    none(missed)
+}
+
+fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let below = |path: std::path::PathBuf| if path.is_dir() { rust_files(&path) } else { vec![path] };
+    let is_test = |path: &std::path::Path| {
+        path.file_name().is_some_and(|n| n == "tests.rs") || path.components().any(|c| c.as_os_str() == "tests")
+    };
+    let files = entries(folder).into_iter().flat_map(below);
+    files.filter(|path| path.extension().is_some_and(|e| e == "rs") && !is_test(path)).collect()
 }
 
 /// Every diagnostic of every case that the compiler checks.
