@@ -80,7 +80,7 @@ pub(super) const LM_HEAD: LinearSpec<1024, 192> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 17] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),

@@ -137,7 +137,7 @@ pub(super) const LM_HEAD: LinearSpec<129280, 7168> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 31] = [
     EMBED_TOKENS.once(),
     DENSE_INPUT_LAYERNORM.per_layer(&DENSE_LAYERS),

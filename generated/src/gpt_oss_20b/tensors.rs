@@ -143,7 +143,7 @@ pub(super) const LM_HEAD: LinearSpec<201088, 2880> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 31] = [
     EMBED_TOKENS.once(),
     LOCAL_INPUT_LAYERNORM.per_layer(&LOCAL_LAYERS),

@@ -60,7 +60,7 @@ pub(super) const LM_HEAD: LinearSpec<128256, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 12] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),

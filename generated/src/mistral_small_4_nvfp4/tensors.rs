@@ -81,7 +81,7 @@ pub(super) const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 21] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),

@@ -160,7 +160,7 @@ pub(super) const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 28] = [
     EMBED_TOKENS.once(),
     MAMBA_NORM.per_layer(&MAMBA_LAYERS),

@@ -193,7 +193,7 @@ pub(super) const LM_HEAD: LinearSpec<248320, 3072> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 37] = [
     EMBED_TOKENS.once(),
     BLOCK_LINEAR_INPUT_LAYERNORM.per_layer(&BLOCK_LINEAR_LAYERS),

@@ -68,7 +68,7 @@ pub(super) const LM_HEAD: LinearSpec<151936, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
+/// Every tensor that the checkpoint must hold, and how it is kept.
 pub const TENSORS: [TensorCheck; 14] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
