@@ -12,7 +12,8 @@ use crate::model::Target;
 use crate::program::Program;
 
 pub(crate) use plan::instance;
-pub use plan::{Ask, Deployment, deployment, plan as plan_text, workspace};
+use plan::workspace;
+pub use plan::{Ask, Deployment, Unplanned, deployment, fit, plan as plan_text};
 pub(crate) use text::thousands;
 
 /// One output file.

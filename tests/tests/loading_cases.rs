@@ -50,6 +50,7 @@ fn load(golden: &str, checkpoint: &std::path::Path) -> Result<(), LoadError> {
         snapshots: 0,
         max_batch_tokens: 1,
         max_logit_rows: 1,
+        max_positions: None,
     };
     entry.cpu.expect("goldens have the target cpu")(&checkpoint, &options).map(drop)
 }

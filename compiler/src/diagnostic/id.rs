@@ -69,6 +69,8 @@ ids! {
     ConfigIgnoreBound = "config-ignore-bound", "A key of config.json that is ignored although the spec binds it.";
     CheckpointMismatch = "checkpoint-mismatch", "A checkpoint that is not the model of the spec.";
     ConfigKeyUnbound = "config-key-unbound", "A key of config.json that nothing accounts for.";
+    MemoryDoesNotFit = "memory-does-not-fit", "A deployment that needs more memory than there is.";
+    OverrideRefused = "override-refused", "A flag that says something else than the spec.";
     GeneratedStale = "generated-stale", "Generated files that differ from what the specs give.";
 }
 

@@ -15,7 +15,7 @@ use crate::model::{Kernel, KvDtype, Model, ParamSet};
 use crate::program::{Op, OpKind, Phase, Program, RowsOf};
 
 pub use facts::facts;
-pub use fit::{Ask, needs};
+pub use fit::{Ask, Unplanned, fit};
 pub use memory::workspace;
 
 /// Context at which a plan states the cost of a decode step, or the model's own where that is shorter.

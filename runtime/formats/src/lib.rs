@@ -9,6 +9,8 @@ pub mod gguf;
 pub mod index;
 pub mod json;
 pub mod memory;
+pub mod overrides;
+pub mod report;
 pub mod safetensors;
 pub mod shown;
 pub mod storage;

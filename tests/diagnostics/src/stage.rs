@@ -9,6 +9,8 @@ pub enum Stage {
     Check,
     /// `tenon build --frozen`: the compiler, from what it emits and what is there.
     Frozen,
+    /// A command that deploys a model, `tenon plan` or `tenon-server serve`: from its spec and the flags.
+    Deploy,
     /// The runtime, from a compiled model and a checkpoint: `loading_cases` of the package of the goldens.
     Load,
 }
@@ -18,6 +20,7 @@ impl Stage {
     pub fn of(id: Id) -> Self {
         match id {
             Id::GeneratedStale => Self::Frozen,
+            Id::MemoryDoesNotFit | Id::OverrideRefused => Self::Deploy,
             Id::CheckpointMismatch | Id::ConfigKeyUnbound => Self::Load,
             _ => Self::Check,
         }

@@ -115,8 +115,7 @@ impl Copy {
         let members = r#"members = ["compiler", "runtime/formats", "runtime/core", "generated", "tests", "tests/diagnostics", "mutant", "libtest-mimic"]"#;
         self.put("Cargo.toml", root.replacen(defaults, "", 1).replacen(list, members, 1))?;
         self.put("Cargo.lock", &self.read("Cargo.lock")?)?;
-        self.put("runtime/formats/Cargo.toml", &self.read("runtime/formats/Cargo.toml")?)?;
-        for (krate, up) in [("compiler", ".."), ("runtime/core", "../..")] {
+        for (krate, up) in [("compiler", ".."), ("runtime/formats", "../.."), ("runtime/core", "../..")] {
             let manifest = self.read(&format!("{krate}/Cargo.toml"))?;
             let with = format!("[dependencies]\ntenon-mutant = {{ path = \"{up}/mutant\" }}\n");
             self.put(&format!("{krate}/Cargo.toml"), manifest.replacen("[dependencies]\n", &with, 1))?;

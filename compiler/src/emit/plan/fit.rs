@@ -1,7 +1,7 @@
 //! What a deployment of a model takes on a device: the spec's numbers, in the form that the server checks a checkpoint with.
 
 use tenon_formats::StorageFormat;
-use tenon_formats::memory::{HeldWeights, KvNeed, Needs, Settings, packed_bytes};
+use tenon_formats::memory::{Budget, Flags, HeldWeights, KvNeed, Needs, Refusal, Settings, Table, packed_bytes};
 
 use crate::program::{ExpertDims, Program, TensorShape};
 
@@ -20,6 +20,35 @@ pub struct Ask {
     pub weights_format: Option<String>,
     /// Threads that compute; without it, two.
     pub threads: Option<u64>,
+}
+
+/// The flags of `tenon plan`, for advice.
+const FLAGS: Flags = Flags {
+    context: Some("--context"),
+    sequences: Some("--sequences"),
+    snapshots: Some("--snapshots"),
+    kv_cache_dtype: Some("--kv-cache-dtype"),
+};
+
+/// Why a deployment has no table, or one that is too large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unplanned {
+    /// A value that the spec does not have: one line.
+    Ask(String),
+    /// It does not fit.
+    Memory(Box<Refusal>),
+}
+
+/// What a deployment holds, against what there is.
+///
+/// # Errors
+/// Flags that the spec contradicts, and a deployment that does not fit.
+pub fn fit(program: &Program<'_>, ask: &Ask, budget: Option<&Budget>) -> Result<Table, Unplanned> {
+    let (needs, settings) = ask.settle(program).map_err(Unplanned::Ask)?;
+    match budget {
+        None => Ok(needs.plan(&settings)),
+        Some(budget) => needs.fit(&settings, budget, &FLAGS).map_err(Unplanned::Memory),
+    }
 }
 
 /// Threads that a plan counts with: that of a machine which is not there cannot be asked.
@@ -70,7 +99,7 @@ impl Ask {
 }
 
 /// What the model needs if every matrix had this format and every vector were f32, as the CPU keeps them.
-pub fn needs(program: &Program<'_>, format: StorageFormat) -> Needs {
+fn needs(program: &Program<'_>, format: StorageFormat) -> Needs {
     let model = program.model;
     let dtypes = crate::emit::constants::common_dtypes(model);
     let kv =

@@ -2,6 +2,10 @@
 
 use super::table::line;
 use super::{Needs, Settings, Table, shown_size};
+use crate::report::Report;
+
+/// The id of a deployment that does not fit.
+pub const ID: &str = "memory-does-not-fit";
 
 /// Memory that a deployment may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +14,15 @@ pub struct Budget {
     pub bytes: u64,
     /// Who says so: a flag, a device, the machine.
     pub from: String,
+}
+
+impl Budget {
+    /// Its line below a table.
+    pub fn line(&self, indent: &str) -> String {
+        let mut text = String::new();
+        line(&mut text, indent, "available", &shown_size(self.bytes), &self.from);
+        text
+    }
 }
 
 /// The flags with which a command sets what a deployment holds; what has none cannot be advised.
@@ -133,11 +146,17 @@ fn largest(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 impl Refusal {
+    /// The refusal as a command prints it: the table, and what would fit.
+    pub fn report(&self, model: &str) -> Report {
+        let table = format!("  {}\n{}", self.table.title, self.table_text("    "));
+        Report { id: ID, message: self.message(model), places: Vec::new(), table, notes: Vec::new(), helps: self.helps() }
+    }
+
     /// One line: what it needs, what there is, what is missing.
     pub fn message(&self, model: &str) -> String {
         let (total, bytes) = (self.table.total(), self.budget.bytes);
         format!(
-            "{model} needs {} and may take {}: {} are missing",
+            "`{model}` needs {} and may take {}: {} are missing",
             shown_size(total),
             shown_size(bytes),
             shown_size(total - bytes)
@@ -146,9 +165,7 @@ impl Refusal {
 
     /// The table with what there is as its last line.
     pub fn table_text(&self, indent: &str) -> String {
-        let mut text = self.table.text(indent);
-        line(&mut text, indent, "available", &shown_size(self.budget.bytes), &self.budget.from);
-        text
+        self.table.text(indent) + &self.budget.line(indent)
     }
 
     /// A line for each way out, or one that says that there is none.

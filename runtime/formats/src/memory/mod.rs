@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 use crate::StorageFormat;
 
-pub use fit::{Budget, Flags, Refusal};
+pub use fit::{Budget, Flags, ID, Refusal};
 pub use room::Room;
 pub use size::{parse_size, shown_size, thousands};
 pub use table::{Pool, Table};

@@ -162,7 +162,7 @@ fn what_has_no_flag_is_not_advised() {
         needs().fit(&settings, &budget(20_000_000), &Flags { context: Some("--context"), ..Flags::default() }).unwrap_err();
     let [(flags, _)] = &refusal.ways_out[..] else { panic!("{:?}", refusal.ways_out) };
     assert!(flags.starts_with("--context "), "{flags}");
-    assert!(refusal.message("m").starts_with("m needs 44.0 MiB and may take 19.1 MiB: 25.0 MiB"), "{}", refusal.message("m"));
+    assert!(refusal.message("m").starts_with("`m` needs 44.0 MiB and may take 19.1 MiB: 25.0 MiB"), "{}", refusal.message("m"));
     assert!(refusal.table_text("").ends_with("available                19.1 MiB  --memory\n"), "{}", refusal.table_text(""));
     let hopeless = needs().fit(&settings, &budget(5_000_000), &FLAGS).unwrap_err();
     assert!(hopeless.helps()[0].contains("smallest deployment takes"), "{:?}", hopeless.helps());

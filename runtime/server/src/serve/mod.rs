@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::serve::ListenerExt;
+use serde_json::Value;
 use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Request, Tokenizer};
 use tokio::net::TcpListener;
@@ -43,6 +44,8 @@ pub struct Served {
     pub context: usize,
     /// Sampling parameters of a request that states none.
     pub sampling: SamplingDefaults,
+    /// What is running and where it comes from, as `GET /debug/plan` answers.
+    pub plan: Value,
 }
 
 /// How much the server takes on.

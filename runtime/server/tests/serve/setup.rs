@@ -97,7 +97,8 @@ impl TestServer {
         let tokenizer = tokenizer();
         let template = ChatTemplate::new(&TemplateSource::new(TEMPLATE), tokenizer.named_tokens(), Clock::Fixed(0)).unwrap();
         let sampling = SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 };
-        let served = Served { name: MODEL.into(), tokenizer, template: Some(template), context: CONTEXT, sampling };
+        let plan = json!({ "model": MODEL, "overrides": [] });
+        let served = Served { name: MODEL.into(), tokenizer, template: Some(template), context: CONTEXT, sampling, plan };
         let server = Server::start(served, engine, Limits { max_sequences, queue, max_body_bytes: MAX_BODY }).unwrap();
 
         let (shutdown, ended) = oneshot::channel();

@@ -30,6 +30,14 @@ fn main() -> ExitCode {
     for case in CASES.iter() {
         match Stage::of(case.id) {
             Stage::Load => continue,
+            Stage::Deploy => {
+                trials.push(trial(&case.name, || stage::run(case)));
+                trials.push(trial(&format!("{}/follow", case.name), || tenon_diagnostics::deploy::follow(case)));
+                if case.mistake.command.as_ref().is_some_and(|command| command.starts_with("tenon plan ")) {
+                    trials.push(trial(&format!("{}/binary", case.name), || binary::plans(case)));
+                }
+                continue;
+            }
             Stage::Frozen => {
                 trials.push(trial(&case.name, || stage::run(case)));
                 continue;
