@@ -148,7 +148,7 @@ mod tests {
             helps: vec!["do this".to_owned()],
         };
         let text = "error[some-id]: it is wrong\n --> command line\n  |\n  | p serve 'a b\u{fffd}' --n=3 --n é --no\n\
-                    \x20 |                     ^^^^^ this\n ::: f.toml\n  |\n  | n = 2\n  | ----- that\n  |\n  a table\n  = so it is\n\
+                    \x20 |                      ^^^^^ this\n ::: f.toml\n  |\n  | n = 2\n  | ----- that\n  |\n  a table\n  = so it is\n\
                     \x20 = help: do this\n  = explain: tenon explain some-id\n";
         assert_eq!(report.to_string(), text);
         assert_eq!(Refused(vec![report.clone(), report]).to_string(), format!("{text}\n{text}"));

@@ -112,8 +112,11 @@ impl<'a> GivenFlags<'a> {
         let mut words = words.iter();
         let mut flags = Vec::new();
         while let Some(flag) = words.next() {
-            let value = if *flag == "--override" { None } else { Some(*words.next().ok_or("a flag without its value")?) };
-            flags.push((*flag, value));
+            flags.push(match flag.split_once('=') {
+                Some((flag, value)) => (flag, Some(value)),
+                None if *flag == "--override" => (*flag, None),
+                None => (*flag, Some(*words.next().ok_or("a flag without its value")?)),
+            });
         }
         Ok(Self(flags))
     }

@@ -86,43 +86,51 @@ impl Needs {
             .weights
             .iter()
             .map(|w| {
-                let formula = if w.mapped { "the embedding, where the file is mapped" } else { "packed for the kernels" };
+                let formula = if w.mapped { "the embedding, where the file is mapped" } else { "as the kernels read them" };
                 pool(&format!("weights, {}", w.format), w.bytes, formula.to_owned())
             })
             .collect();
         let n = |value: u64| thousands(value);
+        let several = |count: u64, one: &str| format!("{} {one}{}", n(count), if count == 1 { "" } else { "s" });
         pools.push(pool(
             "KV cache",
             cache,
             match kv.bytes_per_token {
                 0 => "no attention".to_owned(),
-                bytes => format!("{} pages x {} tokens x {} B ({})", n(pages), settings.page_size, n(bytes), kv.dtype),
+                bytes => {
+                    let (pages, tokens) = (several(pages, "page"), several(settings.page_size, "token"));
+                    format!("{pages} x {tokens} x {} B ({})", n(bytes), kv.dtype)
+                }
             },
         ));
         let of_state = |count: u64, what: &str| match self.state_bytes {
             0 => "no recurrent layer".to_owned(),
-            bytes => format!("{} {what} x {} B", n(count), n(bytes)),
+            bytes => format!("{} x {} B", several(count, what), n(bytes)),
         };
-        pools.push(pool("state pool", state, of_state(settings.sequences, "sequences")));
-        pools.push(pool("snapshot pool", snapshots, of_state(settings.snapshots, "snapshots")));
+        pools.push(pool("state pool", state, of_state(settings.sequences, "sequence")));
+        pools.push(pool("snapshot pool", snapshots, of_state(settings.snapshots, "snapshot")));
         pools.push(pool("rollback ring", 0, "no speculation".to_owned()));
         let (per_token, per_row) = (n(workspace.token_bytes), n(workspace.logit_row_bytes));
-        let activations_formula = format!("{} tokens x {per_token} B + {} rows of logits x {per_row} B", n(tokens), n(rows));
+        let of_logits = if rows == 1 { "row" } else { "rows" };
+        let activations_formula =
+            format!("{} x {per_token} B + {} {of_logits} of logits x {per_row} B", several(tokens, "token"), n(rows));
         pools.push(pool("workspace, step", activations, activations_formula));
         let each = rooms.checked_div(settings.threads).unwrap_or(0);
-        let rooms_formula =
-            if each == 0 { "no kernel needs it".to_owned() } else { format!("{} threads x {} B", settings.threads, n(each)) };
+        let rooms_formula = if each == 0 {
+            "no kernel needs it".to_owned()
+        } else {
+            format!("{} x {} B", several(settings.threads, "thread"), n(each))
+        };
         pools.push(pool("workspace, threads", rooms, rooms_formula));
-        let sampling =
-            format!("{} rows x {} x 4 B, and the candidates of {} sequences", n(rows), n(self.vocab_size), n(settings.sequences));
+        let (rows, sequences) = (several(rows, "row"), several(settings.sequences, "sequence"));
+        let sampling = format!("{rows} x {} x 4 B, and the candidates of {sequences}", n(self.vocab_size));
         pools.push(pool("logits and sampling", logits.saturating_add(candidates), sampling));
 
-        let several = |count: u64, one: &str| format!("{} {one}{}", n(count), if count == 1 { "" } else { "s" });
         let title = format!(
             "memory of {}: context {}, {}, {}, cache {}",
             self.model,
             n(settings.context),
-            several(settings.sequences, "sequence"),
+            sequences,
             several(settings.snapshots, "snapshot"),
             kv.dtype
         );

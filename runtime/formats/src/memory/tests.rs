@@ -52,7 +52,7 @@ fn a_table_is_the_sum_of_its_pools() {
     assert_eq!(table.total(), sum);
     let text = table.text("  ");
     for line in [
-        "  weights, bf16             4.8 MiB  packed for the kernels\n",
+        "  weights, bf16             4.8 MiB  as the kernels read them\n",
         "  KV cache                 18.0 MiB  128 pages x 64 tokens x 2,304 B (f32)\n",
         "  state pool              390.6 KiB  4 sequences x 100,000 B\n",
         "  snapshot pool           293.0 KiB  3 snapshots x 100,000 B\n",

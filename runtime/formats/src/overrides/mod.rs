@@ -150,10 +150,11 @@ fn kv_cache_dtype(stated: &Stated<'_>, asked: &Asked<'_>) -> Option<Contradictio
 
 fn chat_template(stated: &Stated<'_>, asked: &Asked<'_>) -> Option<Contradiction> {
     let path = asked.chat_template?;
-    let (spec, label) = match stated.chat_template {
-        Template::Checkpoint => ("\"checkpoint\"", "another one than the checkpoint's"),
-        Template::File => ("a file beside it, which was compiled in", "another one than the spec's"),
-        Template::None => ("\"none\"", "the model has no chat format"),
+    const OF_ITS_OWN: &str = "the model was trained on what its own template renders, and answers worse to anything else";
+    let (spec, label, note) = match stated.chat_template {
+        Template::Checkpoint => ("\"checkpoint\"", "another one than the checkpoint's", OF_ITS_OWN),
+        Template::File => ("the text of a file beside it", "another one than the spec's", OF_ITS_OWN),
+        Template::None => ("\"none\"", "the model has no chat format", "what a template renders is continued as any other text"),
     };
     Some(Contradiction {
         flag: "--chat-template",
@@ -162,7 +163,7 @@ fn chat_template(stated: &Stated<'_>, asked: &Asked<'_>) -> Option<Contradiction
         key: "template",
         spec: spec.to_owned(),
         label,
-        note: "the model was trained on the text that its own template renders, and `tenon check` has tried only that".to_owned(),
+        note: note.to_owned(),
         help: "leave `--chat-template` out, or name the file in the spec and build again".to_owned(),
         possible: true,
     })
