@@ -242,7 +242,7 @@ fn the_machine_says_what_it_has() {
 fn devices_have_names_of_their_own() {
     for device in &device::DEVICES {
         assert_eq!(device::device(device.name), Some(device));
-        assert!(device.bytes > 20 << 30 && device.bandwidth > 500_000_000_000, "{device:?}");
+        assert!(device.bytes > 20 << 30, "{device:?}");
     }
     assert_eq!(device::device("h300"), None);
 }
