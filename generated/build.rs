@@ -20,6 +20,8 @@ fn main() {
     let sources = driver::read(&root, "model-specs", "kernel-templates").unwrap_or_else(|e| fail(&e.to_string()));
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| fail(diags.render(&sources, Format::Human, false).trim_end()));
+    tenon_compiler::emittable(&sources, &models)
+        .unwrap_or_else(|diags| fail(diags.render(&sources, Format::Human, false).trim_end()));
     let files = tenon_compiler::files(&models);
     let differences = driver::compare(&files, &here).unwrap_or_else(|e| fail(&e.to_string()));
     if !differences.is_empty() {

@@ -1,5 +1,6 @@
 //! `check`: specs become models, or diagnostics. The only stage that refuses anything.
 
+mod arrays;
 mod config;
 mod conventions;
 mod coverage;
@@ -8,6 +9,7 @@ mod factors;
 mod fit;
 mod kernels;
 mod latent;
+mod launch;
 mod layers;
 mod mixer;
 mod templates;
@@ -25,6 +27,7 @@ use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec<Model> {
     let before = diags.len();
     templates::check(specs, diags);
+    specs.templates.values().for_each(|template| arrays::check(template, sources, diags));
     let sound_templates = !specs.broken_templates && diags.len() == before;
     let mut models = Vec::new();
     for (spec, kernel) in specs.models.values() {
@@ -37,6 +40,7 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
                 same_names(spec, &mut own);
                 mixer::shared_dtype(spec, &mut own);
                 model.mla_forms = latent::forms(&model, spec, kernel.as_ref(), &mut own);
+                model.maxima = launch::maxima(spec, kernel.as_ref(), &mut own);
                 model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
                 if !own.has_errors() {
                     models.push(model);
@@ -48,6 +52,20 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
     }
     same_module(&models, specs, diags);
     models
+}
+
+/// Targets of a model that this version has no emitter for. They can be checked and planned, and never become code for another target.
+pub(crate) fn not_emitted(spec: &ModelSpec) -> Option<Diagnostic> {
+    let targets = &spec.model.targets;
+    let target = targets.iter().find(|target| !target.value.is_emitted())?;
+    let name = target.value.name();
+    let diagnostic = Diagnostic::new(Id::TargetNotEmitted, format!("no code can be emitted for {name} yet"))
+        .label(&target.span, "this version checks and plans it, and emits Rust for cpu alone");
+    let way = match targets.iter().any(|target| target.value.is_emitted()) {
+        true => format!("take \"{name}\" out of `targets` until then"),
+        false => "write targets = [\"cpu\"] until then".to_owned(),
+    };
+    Some(diagnostic.help(way))
 }
 
 fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Model> {
@@ -134,6 +152,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         chat_template: chat_template(spec, sources, diags),
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
         mla_forms: Vec::new(),
+        maxima: Vec::new(),
         kernels: Vec::new(),
     })
 }
@@ -340,6 +359,22 @@ impl Target {
         match self {
             Self::Cpu => "cpu",
             Self::Sm90a => "sm_90a",
+        }
+    }
+
+    /// Whether its kernels are launched, and not called.
+    pub const fn launches(self) -> bool {
+        match self {
+            Self::Cpu => false,
+            Self::Sm90a => true,
+        }
+    }
+
+    /// Whether this version emits code for it.
+    pub const fn is_emitted(self) -> bool {
+        match self {
+            Self::Cpu => true,
+            Self::Sm90a => false,
         }
     }
 }

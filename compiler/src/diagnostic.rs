@@ -10,7 +10,7 @@ use crate::source::{SourceMap, Span};
 
 pub use id::Id;
 pub use render::{Format, render};
-pub use suggest::{did_you_mean, listed, nearest, quoted};
+pub use suggest::{did_you_mean, listed, nearest, quoted, thousands};
 
 /// One error. The message is one line, lower case, without a trailing period; details stand in the labels.
 #[derive(Clone, Debug, PartialEq, Eq)]

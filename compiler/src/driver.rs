@@ -13,6 +13,7 @@ use tenon_formats::{CanonicalConfig, Gguf, TensorEntry, index, json, safetensors
 
 use crate::new::description::Format;
 use crate::new::{Checkpoint, Tensor};
+use crate::parse::is_cuda;
 use crate::source::SourceMap;
 
 pub use diff::{DiffError, difference};
@@ -20,7 +21,7 @@ pub use generated::{Difference, DifferenceKind, compare, generated, write};
 pub use revision::{Revision, revision};
 
 /// The files that the compiler reads, by folder: `MODEL.toml`, `KERNEL.toml` and chat templates of each model, and
-/// `TEMPLATE.toml` of each kernel. Paths in the map are relative to `root`.
+/// `TEMPLATE.toml` and the CUDA code of each kernel, and what kernels share. Paths in the map are relative to `root`.
 ///
 /// # Errors
 /// A folder or file that cannot be read; the error names it.
@@ -35,9 +36,10 @@ pub fn read(root: &Path, specs: &str, templates: &str) -> io::Result<SourceMap> 
         }
     }
     for folder in folders(&root.join(templates))? {
-        let file = folder.join("TEMPLATE.toml");
-        if file.is_file() {
-            add(&mut sources, root, &file)?;
+        for file in files(&folder)? {
+            if is_of_a_template(&file.file_name().unwrap_or_default().to_string_lossy()) {
+                add(&mut sources, root, &file)?;
+            }
         }
     }
     Ok(sources)
@@ -47,12 +49,16 @@ fn is_of_a_model(name: &str) -> bool {
     name == "MODEL.toml" || name == "KERNEL.toml" || name.ends_with(".jinja")
 }
 
+fn is_of_a_template(name: &str) -> bool {
+    name == "TEMPLATE.toml" || is_cuda(name)
+}
+
 /// Whether [`read`] would read a path, relative to the root and with forward slashes.
 fn is_spec(path: &str, specs: &str, templates: &str) -> bool {
     let Some((folders, name)) = path.rsplit_once('/') else { return false };
     let is_below =
         |folder: &str| folders.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).is_some_and(|one| !one.contains('/'));
-    (is_below(specs) && is_of_a_model(name)) || (is_below(templates) && name == "TEMPLATE.toml")
+    (is_below(specs) && is_of_a_model(name)) || (is_below(templates) && is_of_a_template(name))
 }
 
 /// Folders that hold a MODEL.toml.
@@ -65,8 +71,9 @@ pub fn model_names(sources: &SourceMap) -> Vec<String> {
 pub fn only(sources: &SourceMap, names: &[String]) -> SourceMap {
     let mut kept = SourceMap::default();
     for (_, file) in sources.files() {
-        let folder = file.path.rsplit('/').nth(1).unwrap_or_default();
-        if file.path.ends_with("/TEMPLATE.toml") || names.iter().any(|n| n == folder) {
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        let folder = folder.rsplit('/').next().unwrap_or_default();
+        if is_of_a_template(name) || names.iter().any(|n| n == folder) {
             kept.add(file.path.clone(), file.text.clone());
         }
     }

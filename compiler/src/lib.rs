@@ -16,6 +16,8 @@ pub mod diff;
 pub mod driver;
 pub mod emit;
 pub mod expr;
+#[cfg(test)]
+mod fuzz;
 pub mod lower;
 pub mod model;
 pub mod new;
@@ -43,7 +45,18 @@ pub fn programs(model: &Model) -> Vec<Program<'_>> {
     model.targets.iter().map(|target| lower::lower(model, *target)).collect()
 }
 
-/// Lowers and emits checked models. Nothing here can fail.
+/// Refuses models for a target that this version checks and plans, and emits no code for. What builds asks this before [`files`].
+pub fn emittable(sources: &SourceMap, models: &[Model]) -> Result<(), Diagnostics> {
+    // The models were checked, so parsing again finds nothing wrong; it has the places that a model no longer has.
+    let specs = parse::parse(sources, &mut Diagnostics::default());
+    let mut diags = Diagnostics::default();
+    for spec in models.iter().filter_map(|model| specs.models.get(&model.name)).map(|(spec, _)| spec) {
+        diags.extend(check::not_emitted(spec));
+    }
+    if diags.has_errors() { Err(diags) } else { Ok(()) }
+}
+
+/// Lowers and emits checked models that are [`emittable`]. Nothing here can fail.
 pub fn files(models: &[Model]) -> Vec<emit::File> {
     let programs: Vec<Vec<Program<'_>>> = models.iter().map(programs).collect();
     emit::emit(&programs)

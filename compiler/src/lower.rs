@@ -8,7 +8,7 @@ mod tensors;
 
 use crate::architecture::Role;
 use crate::model::{Ffn, Mixer, Model, Moe, NormPlacement, Rope, Target};
-use crate::program::{Buf, Op, OpKind, Ops, Program, RowsOf, angles_field, constant_name};
+use crate::program::{Buf, Fault, Op, OpKind, Ops, Program, RowsOf, angles_field, constant_name, verify};
 
 pub use self::group::{cache_dtype, field_name, identifier};
 pub use self::tensors::{naming, tensors, unnamed};
@@ -19,7 +19,15 @@ pub fn lower(model: &Model, target: Target) -> Program<'_> {
     let (groups, schedule) = group::group(model);
     let buffers = buffers::buffers(&ops);
     let tensors = tensors(model);
-    Program { model, target, ops, groups, schedule, buffers, tensors }
+    let program = Program { model, target, ops, groups, schedule, buffers, tensors };
+    let faults = verify(&program);
+    // No spec can cause this, and a program that reads what is not its own would answer, wrongly.
+    assert!(faults.is_empty(), "the lowering of {} is wrong: {}", model.name, listed(&faults));
+    program
+}
+
+fn listed(faults: &[Fault]) -> String {
+    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Every mixer once, by name, in the order of the kinds that use them.

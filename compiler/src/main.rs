@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::Value;
-use tenon_compiler::diagnostic::{Format, Id, did_you_mean, quoted};
+use tenon_compiler::diagnostic::{Diagnostics, Format, Id, did_you_mean, quoted};
 use tenon_compiler::driver::DiffError;
 use tenon_compiler::emit::{Ask, Unplanned};
 use tenon_compiler::model::Model;
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::{driver, emit, files, models, programs};
+use tenon_compiler::{driver, emit, emittable, files, models, programs};
 use tenon_formats::memory::{Budget, device, parse_size};
 
 /// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
@@ -68,6 +68,9 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// The kernel of each op instead: which one, why, why no other, and how it is launched at the largest step.
+        #[arg(long, conflicts_with = "json")]
+        kernels: bool,
         #[command(flatten)]
         deployment: DeploymentArgs,
     },
@@ -180,7 +183,7 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             };
             let Some(checked) = checked(&sources, names, format)? else { return Ok(ExitCode::FAILURE) };
             if matches!(format, Format::Json) {
-                println!("{}", tenon_compiler::diagnostic::Diagnostics::default().render(&sources, format, false));
+                println!("{}", Diagnostics::default().render(&sources, format, false));
             } else {
                 for model in &checked {
                     println!("{}: ok", model.name);
@@ -189,12 +192,16 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
-        Command::Plan { name, json, deployment } => {
+        Command::Plan { name, json, kernels, deployment } => {
             let names = std::slice::from_ref(name);
             let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
             let mut fits = true;
             for model in &checked {
-                fits &= plan(model, *json, deployment)?;
+                if *kernels {
+                    show(&emit::kernels_text(&programs(model)))?;
+                } else {
+                    fits &= plan(model, *json, deployment)?;
+                }
             }
             Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
@@ -223,15 +230,16 @@ fn checked(sources: &SourceMap, names: &[String], format: Format) -> Result<Opti
     match models(&sources) {
         Ok(models) => Ok(Some(models)),
         Err(diags) => {
-            let text = diags.render(&sources, format, color());
-            if matches!(format, Format::Json) {
-                println!("{text}")
-            } else {
-                eprint!("{text}")
-            }
+            complain(&diags, &sources, format);
             Ok(None)
         }
     }
+}
+
+/// Prints diagnostics: for people and scripts to stderr, JSON to stdout.
+fn complain(diags: &Diagnostics, sources: &SourceMap, format: Format) {
+    let text = diags.render(sources, format, color());
+    if matches!(format, Format::Json) { println!("{text}") } else { eprint!("{text}") }
 }
 
 /// Whether stderr takes escapes.
@@ -265,6 +273,10 @@ fn diff(
 
 fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, String> {
     let Some(checked) = checked(sources, &[], Format::Human)? else { return Ok(ExitCode::FAILURE) };
+    if let Err(diags) = emittable(sources, &checked) {
+        complain(&diags, sources, Format::Human);
+        return Ok(ExitCode::FAILURE);
+    }
     let into = root.join("generated");
     let files = files(&checked);
     let differences = driver::compare(&files, &into).map_err(|e| e.to_string())?;

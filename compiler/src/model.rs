@@ -1,11 +1,13 @@
 //! A checked model: every name resolved, every number legal, every kernel chosen. Nothing after `check` refuses anything.
 
 mod ffn;
+mod maxima;
 mod mixer;
 
 use tenon_formats::StorageFormat;
 
 pub use ffn::{Clamp, Ffn, Moe, Router, SharedExpert};
+pub use maxima::{Maxima, StepDims};
 pub use mixer::{GatedDeltaNet, Gqa, KvCache, KvEdges, Mamba2, Mixer, Mla, QueryScale, Rope, RopeScaling, Scale};
 
 pub use crate::spec::{
@@ -55,6 +57,8 @@ pub struct Model {
     pub sampling: Sampling,
     /// The space of latent attention on each target: for spans of several tokens, and of one.
     pub mla_forms: Vec<(Target, MlaForms)>,
+    /// The largest step that the plan of each target is for.
+    pub maxima: Vec<(Target, Maxima)>,
     /// The kernel of each op on each target.
     pub kernels: Vec<(Target, Selection)>,
 }
@@ -231,10 +235,25 @@ pub struct Kernel {
     pub tuned: Vec<(String, u64)>,
     /// Why this template: the only one that fits, or the one that KERNEL.toml names, or the higher priority.
     pub reason: &'static str,
+    /// The other templates of this op and target, and why not them.
+    pub others: Vec<(String, String)>,
     /// Cost expressions, for the plan.
     pub bytes: crate::expr::Expr,
     /// Floating-point operations.
     pub flops: crate::expr::Expr,
+    /// With how many threads a GPU runs it at the largest step.
+    pub launch: Option<Launch>,
+}
+
+/// The launch of a kernel at the largest step of a plan, in x, y and z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Launch {
+    /// Blocks.
+    pub grid: [u64; 3],
+    /// Threads of a block.
+    pub block: [u64; 3],
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: u64,
 }
 
 impl Model {
@@ -248,6 +267,11 @@ impl Model {
     /// The space of latent attention on a target.
     pub fn mla_forms(&self, target: Target) -> MlaForms {
         self.mla_forms.iter().find(|(t, _)| *t == target).map_or_else(MlaForms::default, |(_, forms)| *forms)
+    }
+
+    /// The largest step that the plan of a target is for.
+    pub fn maxima(&self, target: Target) -> Maxima {
+        self.maxima.iter().find(|(t, _)| *t == target).expect("check reads the limits of every target").1
     }
 
     /// The kernel that was selected for a requirement.

@@ -13,7 +13,8 @@ use crate::source::{FileId, SourceMap, Span};
 use crate::spec::{KernelSpec, ModelSpec, Specs, Target, TemplateSpec};
 
 /// Reads the specs among the sources, which are known by their names: `<folder>/MODEL.toml`, `<folder>/KERNEL.toml` beside it,
-/// and `<folder>/TEMPLATE.toml`; the last folder of the path names the model or template. Other files are left alone.
+/// and `<folder>/TEMPLATE.toml` with the CUDA code beside it; the last folder of the path names the model or template. Other files are
+/// left alone.
 ///
 /// A file with errors is left out of the result and its errors go to `diags`. A model whose KERNEL.toml has errors stays, so that
 /// `check` can go on with what is good.
@@ -21,6 +22,7 @@ pub fn parse(sources: &SourceMap, diags: &mut Diagnostics) -> Specs {
     let mut models: BTreeMap<&str, (FileId, Option<ModelSpec>)> = BTreeMap::new();
     let mut kernels: BTreeMap<&str, (FileId, Option<KernelSpec>)> = BTreeMap::new();
     let mut templates: BTreeMap<&str, (FileId, Option<TemplateSpec>)> = BTreeMap::new();
+    let mut code: Vec<(&str, FileId)> = Vec::new();
     for (id, source) in sources.files() {
         let (folders, name) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
         let folder = folders.rsplit('/').next().unwrap_or_default();
@@ -34,8 +36,14 @@ pub fn parse(sources: &SourceMap, diags: &mut Diagnostics) -> Specs {
             "TEMPLATE.toml" if is_first(&templates, folder, id, "template", diags) => {
                 templates.insert(folder, (id, template::read(id, source, folder, diags)));
             }
+            name if is_cuda(name) => code.push((folders, id)),
             _ => {}
         }
+    }
+    for (file, template) in templates.values_mut() {
+        let folder = sources.file(*file).path.strip_suffix("/TEMPLATE.toml");
+        let beside = code.iter().filter(|(folders, _)| Some(*folders) == folder).map(|(_, id)| *id);
+        template.iter_mut().for_each(|template| template.code.extend(beside.clone()));
     }
 
     let mut specs = Specs::default();
@@ -70,6 +78,11 @@ fn is_first<T>(known: &BTreeMap<&str, (FileId, T)>, folder: &str, file: FileId, 
     first.is_none()
 }
 
+/// Whether a file beside a TEMPLATE.toml is the code of its kernel.
+pub(crate) fn is_cuda(name: &str) -> bool {
+    [".cuh", ".cu", ".cu.jinja"].iter().any(|ending| name.ends_with(ending))
+}
+
 fn beginning(file: FileId) -> Span {
     Span { file, range: 0..0 }
 }
@@ -89,6 +102,6 @@ const TARGETS: Vocabulary<Target> = Vocabulary {
 #[cfg(test)]
 pub(crate) mod fixtures;
 #[cfg(test)]
-mod fuzz;
+pub(crate) mod fuzz;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,10 @@
 //! The program of one model on one target: ops over named buffers, tensors to load, and how layers are grouped.
 
 mod op;
+mod verify;
 
 pub use op::{OpKind, Phase};
+pub use verify::{Fault, FaultKind, verify};
 
 use crate::architecture::Role;
 use crate::model::{ExpertLayout, KvDtype, Mixer, Model, Rope, Target};

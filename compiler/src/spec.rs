@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "fields are the keys of the TOMLs, documented in the reference")]
 
 mod ffn;
+mod launch;
 mod mixer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use crate::expr::Expr;
 use crate::source::{FileId, Span, Spanned};
 
 pub use ffn::{Activation, FfnSpec, GroupScore, MoeSpec, ScoringFunc};
+pub use launch::{ArgSpec, IndexWidth, LaunchSpec, LimitsEntry};
 pub use mixer::{
     GatedDeltaNetSpec, GqaSpec, KvCacheLayers, KvDtype, Mamba2Spec, MixerSpec, MlaSpec, RopeScalingSpec, RopeSpec, YarnSpec,
 };
@@ -204,6 +206,8 @@ pub struct KernelSpec {
     pub entries: Vec<KernelEntry>,
     /// `[<target>.mla]`: in which space latent attention is computed.
     pub mla: Vec<MlaEntry>,
+    /// `[<target>.limits]`: the largest step that the plan is for.
+    pub limits: Vec<LimitsEntry>,
 }
 
 /// `[<target>.mla]`
@@ -262,6 +266,12 @@ pub struct TemplateSpec {
     pub priority: Option<Spanned<u64>>,
     /// `[params]`, in the order that names an instance.
     pub params: Vec<(Spanned<String>, Spanned<ParamRule>)>,
+    /// `[launch]`: with how many threads a GPU runs it. Of the GPU's templates, and of no other.
+    pub launch: Option<LaunchSpec>,
+    /// `[[arg]]`, in the order of the kernel's signature.
+    pub args: Vec<ArgSpec>,
+    /// The CUDA code that stands beside the TEMPLATE.toml.
+    pub code: Vec<FileId>,
     /// `[numerics]`
     pub numerics: NumericsSpec,
     /// `[cost]`: expressions over params and the step's dims (`tokens`, `context`).

@@ -34,8 +34,8 @@ pub(super) struct Failure<'a> {
 pub(super) enum Reason<'a> {
     /// No template has this op on this target.
     NoTemplate,
-    /// None of these fits; the name is that of KERNEL.toml, where it names one.
-    NoneFits(Vec<Misfit<'a>>, Option<&'a Spanned<String>>),
+    /// None of these fits.
+    NoneFits(Vec<Misfit<'a>>),
     /// All of these fit, and nothing ranks them.
     SeveralFit(Vec<&'a TemplateSpec>),
 }
@@ -48,7 +48,7 @@ pub(super) fn report(failures: &[Failure<'_>], target_has_kernels: bool) -> Vec<
 
     let mut groups: Vec<Gap<'_>> = Vec::new();
     for failure in failures {
-        let Reason::NoneFits(misfits, named) = &failure.reason else { continue };
+        let Reason::NoneFits(misfits) = &failure.reason else { continue };
         let first = &misfits[0];
         let same = misfits.iter().all(|m| m.param == first.param);
         let group = groups.iter_mut().find(|gap| match (same, gap.asked) {
@@ -60,7 +60,7 @@ pub(super) fn report(failures: &[Failure<'_>], target_has_kernels: bool) -> Vec<
             Some(gap) => gap.members.push((&failure.need, misfits)),
             None => {
                 let asked = same.then_some((first.param, first.asked));
-                groups.push(Gap { asked, members: vec![(&failure.need, misfits)], named: *named });
+                groups.push(Gap { asked, members: vec![(&failure.need, misfits)] });
             }
         }
     }
@@ -114,8 +114,6 @@ struct Gap<'f> {
     asked: Option<(&'static str, Asked)>,
     /// The ops, with what excludes each template. Never empty.
     members: Vec<(&'f Need<'f>, &'f [Misfit<'f>])>,
-    /// The template that KERNEL.toml names.
-    named: Option<&'f Spanned<String>>,
 }
 
 fn none_fits(gap: &Gap<'_>) -> Diagnostic {
@@ -149,10 +147,6 @@ fn none_fits(gap: &Gap<'_>) -> Diagnostic {
             Owner::Mixer(_, MixerSpec::Gqa(gqa)) if param == "group" => need.legal_heads(gqa, &choices),
             _ => fit::legal(asked, &choices),
         });
-    }
-    if let Some(named) = gap.named {
-        diagnostic = diagnostic.context(&named.span, "chosen here");
-        ways.push("choose another template".to_owned());
     }
     ways.push("extend a template, with its tests".to_owned());
     diagnostic.help(ways.join("; or "))
@@ -209,7 +203,7 @@ impl<'a> Need<'a> {
     }
 
     /// "by layers 0..24", or how many of them, or "once in a step".
-    fn layers(&self) -> String {
+    pub fn layers(&self) -> String {
         let kinds: Vec<usize> = self.kinds().collect();
         let pattern = &self.model.pattern;
         let layers: Vec<usize> = (0..pattern.len()).filter(|&i| kinds.contains(&pattern[i])).collect();
@@ -222,7 +216,7 @@ impl<'a> Need<'a> {
     }
 
     /// The name of the table that the op belongs to, or the target.
-    fn place(&self) -> Span {
+    pub fn place(&self) -> Span {
         match self.owner() {
             Owner::Mixer(name, _) | Owner::Ffn(name, _) => name.span.clone(),
             Owner::Model => self.target.span.clone(),
@@ -230,7 +224,7 @@ impl<'a> Need<'a> {
     }
 
     /// Where MODEL.toml states the value of a parameter, and what to say there.
-    fn stated(&self, param: &str, asked: Asked) -> (Span, String) {
+    pub fn stated(&self, param: &str, asked: Asked) -> (Span, String) {
         let needed = format!("needed {}", self.layers());
         let (model, owner) = (&self.spec.model, self.owner());
         let is = |stated: &Spanned<u64>| asked == Asked::Number(stated.value);

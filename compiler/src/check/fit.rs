@@ -26,6 +26,22 @@ pub(super) enum Asked {
     Name(&'static str),
 }
 
+impl fmt::Display for Misfit<'_> {
+    /// `head_dim 72 is outside of { multiple_of = 16, max = 256 }`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rule = rule(self.template, self.param);
+        let numbers = [("multiple_of", &rule.multiple_of), ("min", &rule.min), ("max", &rule.max)];
+        let mut parts: Vec<String> =
+            numbers.iter().filter_map(|(key, value)| Some(format!("{key} = {}", value.as_ref()?.value))).collect();
+        parts.extend(rule.power_of_two.as_ref().map(|wanted| format!("power_of_two = {}", wanted.value)));
+        write!(f, "{} {} is outside of ", self.param, self.asked)?;
+        match &rule.one_of {
+            Some(names) => write!(f, "{:?}", names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>()),
+            None => write!(f, "{{ {} }}", parts.join(", ")),
+        }
+    }
+}
+
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

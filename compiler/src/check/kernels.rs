@@ -1,14 +1,17 @@
 //! Kernel selection: for each op of a model on each of its targets, exactly one template fits.
 
+mod heads;
+
 use std::collections::BTreeMap;
 
 use super::coverage::{self, Failure, Need, Reason};
+use super::launch::{self, Plan, Selected};
 use super::{fit, suggest, suggest_text, templates};
 use crate::cost::{self, Step};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::lower;
 use crate::model::{Kernel, Model, Selection, Target};
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::spec::{KernelEntry, KernelSpec, ModelSpec, ParamRule, ParamValue, TemplateSpec};
 
 /// Selects a kernel for every op on every target of the model.
@@ -24,6 +27,7 @@ pub(super) fn select(
     for target in &spec.model.targets.value {
         let ops = lower::ops(model, target.value);
         let (mut selection, mut failures): (Selection, Vec<Failure<'_>>) = Default::default();
+        let mut selected = Vec::new();
         for op in ops.iter() {
             let requirement = op.requirement(&model.checkpoint.accept);
             debug_assert!(templates::knows(&requirement), "{requirement:?} is not in the table of ops");
@@ -34,13 +38,23 @@ pub(super) fn select(
             let entry = kernel.and_then(|kernel| entry(kernel, target.value, requirement.op));
             let need = Need { model, spec, ops: &ops, target, op, requirement };
             match choose(&need, entry, templates, diags) {
-                Ok(Some(kernel)) => selection.push((need.requirement, kernel)),
+                Ok(Some(kernel)) => {
+                    let template = &templates[&kernel.template];
+                    selected.push(Selected { need: need.clone(), template, entry, tuned: kernel.tuned.clone() });
+                    selection.push((need.requirement, kernel));
+                }
                 Ok(None) => {}
                 Err(reason) => failures.push(Failure { need, reason }),
             }
         }
         let has_kernels = templates.values().any(|t| t.target.value == target.value);
         diags.extend(coverage::report(&failures, has_kernels));
+        let stated = kernel.and_then(|kernel| kernel.limits.iter().find(|e| e.target.value == target.value));
+        let plan = Plan { maxima: model.maxima(target.value), stated };
+        launch::prove(&selected, plan, diags);
+        for ((_, kernel), one) in selection.iter_mut().zip(&selected) {
+            kernel.launch = launch::launch(one, plan.maxima);
+        }
         all.push((target.value, selection));
         used.extend(ops.iter().map(|op| op.requirement(&model.checkpoint.accept).op));
     }
@@ -68,7 +82,10 @@ fn choose<'a>(
     if candidates.is_empty() {
         return Err(Reason::NoTemplate);
     }
-    let tune = |template: &TemplateSpec, reason, diags: &mut Diagnostics| Ok(tune(need, entry, template, reason, diags));
+    let tune = |template: &TemplateSpec, reason, diags: &mut Diagnostics| {
+        let kernel = tune(need, entry, template, reason, diags);
+        Ok(kernel.map(|kernel| Kernel { others: others(need, template, &candidates), ..kernel }))
+    };
     if let Some(name) = entry.and_then(|e| e.template.as_ref()) {
         let Some(named) = candidates.iter().find(|t| t.name == name.value) else {
             diags.push(no_such_template(need, name, &candidates, templates));
@@ -76,11 +93,14 @@ fn choose<'a>(
         };
         return match fit::misfit(named, &need.requirement) {
             None => tune(named, "named by KERNEL.toml", diags),
-            Some(misfit) => Err(Reason::NoneFits(vec![misfit], Some(name))),
+            Some(misfit) => {
+                diags.push(heads::named_misfit(need, name, &misfit, &candidates));
+                Ok(None)
+            }
         };
     }
     let (mut fitting, mut misfits) = (Vec::new(), Vec::new());
-    for template in candidates {
+    for &template in &candidates {
         match fit::misfit(template, &need.requirement) {
             None => fitting.push(template),
             Some(misfit) => misfits.push(misfit),
@@ -92,11 +112,22 @@ fn choose<'a>(
     let only = fitting.len() == 1;
     fitting.retain(|t| priority(t) == highest);
     match fitting.as_slice() {
-        [] => Err(Reason::NoneFits(misfits, None)),
+        [] => Err(Reason::NoneFits(misfits)),
         [one] if only => tune(one, "the only one that fits", diags),
         [one] => tune(one, "the highest priority of those that fit", diags),
         _ => Err(Reason::SeveralFit(fitting)),
     }
+}
+
+/// The candidates that were not selected, and why.
+fn others(need: &Need<'_>, selected: &TemplateSpec, candidates: &[&TemplateSpec]) -> Vec<(String, String)> {
+    let rest = candidates.iter().filter(|template| template.name != selected.name);
+    let why = |template: &TemplateSpec| match (fit::misfit(template, &need.requirement), &template.priority) {
+        (Some(misfit), _) => misfit.to_string(),
+        (None, Some(priority)) => format!("it fits, with priority {}", priority.value),
+        (None, None) => "it fits, without a priority".to_owned(),
+    };
+    rest.map(|template| (template.name.clone(), why(template))).collect()
 }
 
 fn no_such_template(
@@ -130,7 +161,7 @@ fn tune(
     let before = diags.len();
     let given = entry.map_or(&[][..], |e| &e.params);
     for (key, value) in given {
-        diags.extend(parameter(template, key, value));
+        diags.extend(parameter(need, template, key, value));
     }
     let tuned = template.params.iter().filter_map(|(name, rule)| {
         let default = rule.tunable.as_ref()?.value.first()?.value;
@@ -156,13 +187,15 @@ fn tune(
         rust: template.rust.as_ref().map(|r| r.value.clone()).unwrap_or_default(),
         tuned,
         reason,
+        others: Vec::new(),
         bytes: template.cost.bytes.value.clone(),
         flops: template.cost.flops.value.clone(),
+        launch: None,
     })
 }
 
 /// What is wrong with one key of an entry in KERNEL.toml.
-fn parameter(template: &TemplateSpec, key: &Spanned<String>, value: &Spanned<ParamValue>) -> Option<Diagnostic> {
+fn parameter(need: &Need<'_>, template: &TemplateSpec, key: &Spanned<String>, value: &Spanned<ParamValue>) -> Option<Diagnostic> {
     let wrong = |message: String| Diagnostic::new(Id::KernelParam, message);
     let tunable: Vec<&str> = template.params.iter().filter(|(_, r)| r.tunable.is_some()).map(|(p, _)| p.value.as_str()).collect();
     let Some((param, rule)) = template.params.iter().find(|(p, _)| p.value == key.value) else {
@@ -175,9 +208,12 @@ fn parameter(template: &TemplateSpec, key: &Spanned<String>, value: &Spanned<Par
         }));
     };
     let ParamRule { tunable: Some(allowed), .. } = &rule.value else {
+        if let Some(mismatch) = heads::stated_otherwise(need, key, value) {
+            return Some(mismatch);
+        }
         let diagnostic = wrong(format!("`{}` follows from the model and cannot be tuned", key.value));
         let diagnostic = diagnostic.label(&key.span, "MODEL.toml decides it").context(&param.span, "has no `tunable`");
-        return Some(diagnostic.help("delete the line"));
+        return Some(diagnostic.help("delete the line").patch(&line(key, value), ""));
     };
     let is_allowed = |n: u64| allowed.iter().any(|a| a.value == n);
     let (shown, number) = match &value.value {
@@ -193,6 +229,11 @@ fn parameter(template: &TemplateSpec, key: &Spanned<String>, value: &Spanned<Par
         Some(number) => diagnostic.help("write it without quotes").patch(&value.span, number.to_string()),
         None => diagnostic.help(format!("choose out of {}", values.join(", "))),
     })
+}
+
+/// A key with its value.
+fn line(key: &Spanned<String>, value: &Spanned<ParamValue>) -> Span {
+    key.span.at(key.span.range.start..value.span.range.end)
 }
 
 /// Entries of KERNEL.toml that nothing reads; `used` are the ops of the model.

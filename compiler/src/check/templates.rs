@@ -2,7 +2,7 @@
 
 use tenon_formats::StorageFormat;
 
-use super::{fit, suggest, suggest_text};
+use super::{fit, launch, suggest, suggest_text};
 use crate::cost::Step;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::model::{ParamSet, Requirement, Target};
@@ -141,6 +141,7 @@ pub(super) fn check(specs: &Specs, diags: &mut Diagnostics) {
         function(template, diags);
         numerics(template, diags);
         expressions(template, diags);
+        launch::check_template(template, diags);
         match OPS.iter().find(|(op, _)| *op == template.op.value) {
             Some((_, params)) => parameters(template, params, diags),
             None => {
@@ -156,29 +157,33 @@ pub(super) fn check(specs: &Specs, diags: &mut Diagnostics) {
     }
 }
 
-fn invalid(message: impl Into<String>) -> Diagnostic {
+pub(super) fn invalid(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Id::TemplateInvalid, message)
 }
 
 fn function(template: &TemplateSpec, diags: &mut Diagnostics) {
     let target = &template.target;
-    match &template.rust {
-        _ if target.value != Target::Cpu => diags.push(
-            invalid(format!("no code can be emitted for {} yet", target.value.name()))
-                .label(&target.span, "this version emits Rust for cpu")
-                .help("delete the folder, or write target = \"cpu\""),
+    match (target.value, &template.rust) {
+        (Target::Sm90a, Some(rust)) => diags.push(
+            invalid(format!("a kernel for {} names a Rust function", target.value.name()))
+                .label(&rust.key, "nothing would call it")
+                .context(&target.span, "runs CUDA code, which stands beside the TEMPLATE.toml")
+                .help("delete the line"),
         ),
-        None => diags.push(
+        (Target::Sm90a, None) => {}
+        (Target::Cpu, None) => diags.push(
             invalid("a kernel for the CPU names no function")
                 .label(&target.span, "runs a Rust function")
                 .help("add rust = \"path::of::the::function\""),
         ),
-        Some(rust) if syn::parse_str::<syn::Path>(&rust.value).is_err() || !rust.value.contains("::") => diags.push(
-            invalid(format!("`{}` is not the path of a Rust function", rust.value.replace('`', "")))
-                .label(&rust.span, "")
-                .help("write it from its crate on, such as \"tenon_core::cpu::rope\""),
-        ),
-        Some(_) => {}
+        (Target::Cpu, Some(rust)) if syn::parse_str::<syn::Path>(&rust.value).is_err() || !rust.value.contains("::") => {
+            diags.push(
+                invalid(format!("`{}` is not the path of a Rust function", rust.value.replace('`', "")))
+                    .label(&rust.span, "")
+                    .help("write it from its crate on, such as \"tenon_core::cpu::rope\""),
+            );
+        }
+        (Target::Cpu, Some(_)) => {}
     }
 }
 

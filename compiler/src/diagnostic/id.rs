@@ -65,6 +65,13 @@ ids! {
     KernelOverlap = "kernel-overlap", "Two kernels fit an op, and nothing says which is meant.";
     KernelParam = "kernel-param", "A kernel parameter that the template lacks, or a value that it does not allow.";
     KernelUnused = "kernel-unused", "An entry of KERNEL.toml that no layer uses.";
+    HeadDimMismatch = "head-dim-mismatch", "A kernel that KERNEL.toml chooses for another head width than the model's.";
+    LaunchGridLimit = "launch-grid-limit", "A launch with more blocks than the target has, or with none.";
+    LaunchBlock = "launch-block", "A block with more threads than the target has, or with warps that are not full.";
+    SharedMemoryLimit = "shared-memory-limit", "A kernel that needs more shared memory than a block has.";
+    IndexWidth = "index-width", "An element that its index does not reach at the largest step.";
+    DimLiteral = "dim-literal", "An array of a kernel whose size is a number and no param.";
+    TargetNotEmitted = "target-not-emitted", "A target that this version can check and cannot emit.";
     TemplateInvalid = "template-invalid", "A TEMPLATE.toml that contradicts itself.";
     ConfigIgnoreBound = "config-ignore-bound", "A key of config.json that is ignored although the spec binds it.";
     CheckpointMismatch = "checkpoint-mismatch", "A checkpoint that is not the model of the spec.";

@@ -54,6 +54,19 @@ pub fn quoted<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     names.join(", ")
 }
 
+/// `12,345,678`
+pub fn thousands(value: impl Into<u128>) -> String {
+    let digits = value.into().to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +102,13 @@ mod tests {
     #[test]
     fn at_most_three() {
         assert_eq!(nearest("aaaaa", ["aaaab", "aaaac", "aaaad", "aaaae"]), ["aaaab", "aaaac", "aaaad"]);
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(thousands(134_515_008_u64), "134,515,008");
+        assert_eq!(thousands(12_u64), "12");
+        assert_eq!(thousands(u128::MAX), "340,282,366,920,938,463,463,374,607,431,768,211,455");
     }
 
     #[test]

@@ -56,9 +56,9 @@ pub(super) fn of_model(old: &Deployment, new: &Deployment) -> Vec<Quantity> {
 /// The quantities of a target that differ.
 pub(super) fn of_target(old: &Deployment, new: &Deployment) -> Vec<Quantity> {
     let at = |what: &str| match old.decode_context == new.decode_context {
-        true => format!("{what} at context {}", crate::emit::thousands(new.decode_context)),
+        true => format!("{what} at context {}", crate::diagnostic::thousands(new.decode_context)),
         false => {
-            let context = crate::emit::thousands;
+            let context = crate::diagnostic::thousands;
             format!("{what} at contexts {} -> {}", context(old.decode_context), context(new.decode_context))
         }
     };

@@ -6,7 +6,7 @@ use super::{
     Difference, Facts, FileChange, FileDifference, KernelChange, ModelChange, ModelChanges, Quantity, Report, TargetChanges,
     TemplateDifference, TensorChange, ValueChange,
 };
-use crate::emit::thousands;
+use crate::diagnostic::thousands;
 
 /// Where what is said about a name begins.
 const LABEL: usize = 12;

@@ -6,7 +6,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::imports::Imports;
-use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust, thousands};
+use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust};
+use crate::diagnostic::thousands;
 use crate::lower;
 use crate::model::{ChatTemplate, ConfigValue, KvCache, KvDtype, Model, Pull, Target};
 use crate::program::{CacheDtype, Program, Schedule};

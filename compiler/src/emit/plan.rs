@@ -3,19 +3,21 @@
 mod dims;
 mod facts;
 mod fit;
+mod kernels;
 mod memory;
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::text::thousands;
 use crate::cost::{self, Cost, Step};
+use crate::diagnostic::thousands;
 use crate::model::{Kernel, KvDtype, Model, ParamSet};
 use crate::program::{Op, OpKind, Phase, Program, RowsOf};
 
 pub use facts::facts;
 pub use fit::{Ask, Unplanned, fit};
+pub use kernels::kernels;
 pub use memory::workspace;
 
 /// Context at which a plan states the cost of a decode step, or the model's own where that is shorter.
@@ -62,7 +64,8 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
     let workspace = workspace(program);
     let decode_context = PLAN_CONTEXT.min(model.max_position_embeddings as u64);
     let mut decode = Cost::default();
-    for (op, times) in weighted(program) {
+    // A decode step has spans of one token only.
+    for (op, times) in weighted(program, |op| !is_prefill(op)) {
         let cost = cost(program, op, decode_context);
         decode.bytes += cost.bytes * times as f64;
         decode.flops += cost.flops * times as f64;
@@ -90,10 +93,9 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
     }
 }
 
-/// Each op of a step and how often it runs.
-fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
-    // A decode step has spans of one token only.
-    let runs = |op: &Op, times| if is_prefill(op) { 0 } else { times };
+/// Each op of a step and how often it runs, where it runs at all.
+fn weighted<'p>(program: &'p Program<'_>, runs_at_all: impl Fn(&Op) -> bool) -> Vec<(&'p Op, usize)> {
+    let runs = |op: &Op, times| if runs_at_all(op) { times } else { 0 };
     let mut ops: Vec<(&Op, usize)> = program.ops.prologue.iter().map(|op| (op, 1)).collect();
     for (kind, list) in program.ops.kinds.iter().enumerate() {
         let layers = program.model.pattern.iter().filter(|k| **k == kind).count();
@@ -105,12 +107,7 @@ fn weighted<'p>(program: &'p Program<'_>) -> Vec<(&'p Op, usize)> {
 
 /// Whether an op computes spans of several tokens only.
 const fn is_prefill(op: &Op) -> bool {
-    matches!(
-        op.kind,
-        OpKind::Mla { phase: Phase::Prefill, .. }
-            | OpKind::Mamba2 { phase: Phase::Prefill, .. }
-            | OpKind::Delta { phase: Phase::Prefill, .. }
-    )
+    matches!(op.kind.phase(), Some(Phase::Prefill))
 }
 
 /// The cost of an op in a decode step, with the first accepted format and the default dtype.

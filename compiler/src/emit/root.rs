@@ -11,7 +11,7 @@ pub fn root(models: &[Vec<Program<'_>>]) -> String {
     let modules = models.iter().map(|programs| {
         let model = programs[0].model;
         let (module, name) = (ident(&model.module()), model.module());
-        let doc = format!(" {}: {} parameters.", model.name, super::text::thousands(programs[0].parameters()));
+        let doc = format!(" {}: {} parameters.", model.name, crate::diagnostic::thousands(programs[0].parameters()));
         quote! {
             #space
             #[doc = #doc]

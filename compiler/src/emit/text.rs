@@ -166,19 +166,6 @@ pub fn type_name(name: &str) -> proc_macro2::Ident {
     format_ident!("{camel}")
 }
 
-/// `12,345,678`
-pub fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,12 +225,6 @@ mod tests {
         let line =
             r#"LinearSpec::new("blk.{layer}.attn_q.weight", ACCEPT).rows(RowOrder::RopePairs { heads: 9, rotary_dim: 64 });"#;
         assert_eq!(file, format!("//! One.\n\nconst A: LinearSpec<576, 576> = {line}\n"));
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(thousands(134_515_008), "134,515,008");
-        assert_eq!(thousands(12), "12");
     }
 
     #[test]

@@ -5,10 +5,14 @@ use crate::diagnostic::{Diagnostics, Format};
 use crate::source::SourceMap;
 
 /// Knuth's MMIX generator: the cases are the same on every machine.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound.max(1)
     }
@@ -20,7 +24,7 @@ const PIECES: [&str; 30] = [
     "\u{feff}", "\0", "-", "^", "(", "1e999", "-1", "0x", "TODO", "[a.b]\n", "a.b=1\n",
 ];
 
-fn spoil(text: &str, random: &mut Random) -> String {
+pub(crate) fn spoil(text: &str, random: &mut Random) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..1 + random.below(3) {
         let at = random.below(bytes.len());
@@ -52,7 +56,7 @@ fn spoil_line(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
-fn every_place_is_in_its_file(diags: &Diagnostics, sources: &SourceMap) -> bool {
+pub(crate) fn every_place_is_in_its_file(diags: &Diagnostics, sources: &SourceMap) -> bool {
     diags.sorted().into_iter().all(|d| {
         let labels = d.labels.iter().map(|l| &l.span);
         let patches = d.patches.iter().map(|p| &p.span);

@@ -4,7 +4,7 @@ use super::{SIZE, TARGETS, whereabouts};
 use crate::diagnostic::{Diagnostics, Id};
 use crate::reader::{Table, Value, Vocabulary, read_file};
 use crate::source::{FileId, Source, Spanned};
-use crate::spec::{KernelEntry, KernelSpec, MlaEntry, MlaForm, ParamValue, Target};
+use crate::spec::{KernelEntry, KernelSpec, LimitsEntry, MlaEntry, MlaForm, ParamValue, Target};
 
 const MLA_FORMS: Vocabulary<MlaForm> = Vocabulary {
     names: &[("expanded", MlaForm::Expanded), ("absorbed", MlaForm::Absorbed)],
@@ -15,7 +15,7 @@ const MLA_FORMS: Vocabulary<MlaForm> = Vocabulary {
 /// Reads one KERNEL.toml.
 pub(super) fn read(file: FileId, source: &Source, diags: &mut Diagnostics) -> Option<KernelSpec> {
     read_file(file, source, whereabouts::of, diags, |mut root| {
-        let (mut entries, mut forms) = (Vec::new(), Vec::new());
+        let (mut entries, mut forms, mut all_limits) = (Vec::new(), Vec::new(), Vec::new());
         for (name, mut table) in root.named_tables() {
             let Some(target) = TARGETS.meaning(&name) else {
                 table.report(TARGETS.refuse(&name, "a target", &name.span, false));
@@ -25,13 +25,14 @@ pub(super) fn read(file: FileId, source: &Source, diags: &mut Diagnostics) -> Op
             for (op, table) in table.named_tables() {
                 match op.as_str() {
                     "mla" => forms.push(mla(name.with(target), table)),
+                    "limits" => all_limits.push(limits(name.with(target), table)),
                     _ => entries.push(entry(name.with(target), op, table)),
                 }
             }
             table.finish();
         }
         root.finish();
-        Some(KernelSpec { file, entries: entries.into_iter().collect::<Option<_>>()?, mla: forms })
+        Some(KernelSpec { file, entries: entries.into_iter().collect::<Option<_>>()?, mla: forms, limits: all_limits })
     })
 }
 
@@ -42,6 +43,16 @@ fn mla(target: Spanned<Target>, mut table: Table<'_>) -> MlaEntry {
     let decode = table.optional("decode").and_then(|v| v.choice(&MLA_FORMS));
     table.finish();
     MlaEntry { target, header, prefill, decode }
+}
+
+/// As [`mla`].
+fn limits(target: Spanned<Target>, mut table: Table<'_>) -> LimitsEntry {
+    let header = table.header().clone();
+    let mut limit = |key| table.optional(key).and_then(|v| v.integer(SIZE));
+    let (step_tokens, sequences) = (limit("step_tokens"), limit("sequences"));
+    let (page_size, pages) = (limit("page_size"), limit("pages"));
+    table.finish();
+    LimitsEntry { target, header, step_tokens, sequences, page_size, pages }
 }
 
 fn entry(target: Spanned<Target>, op: Spanned<String>, mut table: Table<'_>) -> Option<KernelEntry> {

@@ -2,9 +2,10 @@
 
 use super::{SIZE, TARGETS, whereabouts};
 use crate::diagnostic::Diagnostics;
+use crate::expr::{Expr, ExprKind};
 use crate::reader::{Table, Value, read_file};
 use crate::source::{FileId, Source, Spanned};
-use crate::spec::{CostSpec, NumericsSpec, ParamRule, TemplateSpec};
+use crate::spec::{ArgSpec, CostSpec, IndexWidth, LaunchSpec, NumericsSpec, ParamRule, TemplateSpec};
 
 /// Reads one TEMPLATE.toml.
 pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diagnostics) -> Option<TemplateSpec> {
@@ -14,6 +15,9 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
         let rust = root.optional("rust").and_then(|v| v.text());
         let priority = root.optional("priority").and_then(|v| v.integer(0..=1000));
         let params = params(root.table("params"));
+        // An absent table is fine, and one with errors has reported them: then the file is refused.
+        let launch = root.optional_table("launch").and_then(launch);
+        let args: Vec<Option<ArgSpec>> = root.tables("arg").into_iter().map(arg).collect();
         let numerics = numerics(root.table("numerics"));
         let cost = cost(root.table("cost"));
         root.finish();
@@ -25,6 +29,9 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
             rust,
             priority,
             params: params?,
+            launch,
+            args: args.into_iter().collect::<Option<_>>()?,
+            code: Vec::new(),
             numerics: numerics?,
             cost: cost?,
         })
@@ -69,4 +76,49 @@ fn cost(mut table: Table<'_>) -> Option<CostSpec> {
     let flops = table.required("flops").and_then(|v| v.expression());
     table.finish();
     Some(CostSpec { bytes: bytes?, flops: flops? })
+}
+
+fn launch(mut table: Table<'_>) -> Option<LaunchSpec> {
+    let header = table.header().clone();
+    let axes = |value: Value<'_>| value.list(|axis| size(axis));
+    let grid = table.required("grid").and_then(axes);
+    let block = table.required("block").and_then(axes);
+    let shared_bytes = table.required("shared_bytes").and_then(|v| size(&v));
+    table.finish();
+    Some(LaunchSpec { header, grid: grid?, block: block?, shared_bytes: shared_bytes? })
+}
+
+fn arg(mut table: Table<'_>) -> Option<ArgSpec> {
+    let name = table.required("name").and_then(|v| v.text_that("the name of a parameter in C++ and Rust", is_identifier));
+    let ty = table.required("type").and_then(|v| v.text());
+    let shape = table.optional("shape").and_then(|v| v.list(|dim| size(dim)));
+    let index = table.optional("index").and_then(|v| index(&v));
+    table.finish();
+    Some(ArgSpec { name: name?, ty: ty?, shape, index })
+}
+
+fn index(value: &Value<'_>) -> Option<Spanned<IndexWidth>> {
+    let bits = value.integer(0..=*SIZE.end())?;
+    match bits.value {
+        32 => Some(bits.with(IndexWidth::Bits32)),
+        64 => Some(bits.with(IndexWidth::Bits64)),
+        _ => value.out_of_range("must be 32 or 64: the bits of an index"),
+    }
+}
+
+fn is_identifier(text: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit())
+}
+
+/// A whole number, or an expression in a string.
+fn size(value: &Value<'_>) -> Option<Spanned<Expr>> {
+    if value.is_text() {
+        return value.expression();
+    }
+    if value.is_integer() {
+        let number = value.integer(0..=*SIZE.end())?;
+        return Some(number.with(Expr { kind: ExprKind::Int(number.value), range: number.span.range.clone() }));
+    }
+    value.wrong_type("a whole number, or an expression in quotes", None)
 }

@@ -4,7 +4,7 @@
 /// write their own name before the first dot).
 pub(super) fn of(key: &str) -> Option<&'static str> {
     Some(match key {
-        "name" => "the path of MODEL.toml: it is the name of its folder",
+        "name" => "the path of MODEL.toml: it is the name of its folder; of an argument, in the kernel's signature",
         "targets" => "the list of machines that will serve it: [\"cpu\"] runs anywhere",
         "hidden_size" => "config.json: hidden_size; GGUF: llama.embedding_length",
         "vocab_size" => "config.json: vocab_size; GGUF: llama.vocab_size, or the number of tokenizer.ggml.tokens",
@@ -106,6 +106,10 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "target" => "the kernel: \"cpu\" where it is a Rust function",
         "accumulate" => "the kernel: the dtype of its longest sum, usually \"f32\"",
         "class" => "the kernel: \"products\" for dot products, \"exponentials\" where it takes exp, else \"elementwise\"",
+        "grid" => "the kernel: blocks in x, y and z, from what it takes its block index for",
+        "block" => "the kernel: threads of a block in x, y and z",
+        "shared_bytes" => "the kernel: bytes of its dynamic shared memory; 0 where it has none",
+        "type" => "the kernel's signature: what ends in `*` is memory, and has a `shape`",
         "depth" => "the kernel: the length of its longest sum, as an expression over its params",
         "bytes" => "the kernel: bytes read and written, as an expression over its params",
         "flops" => "the kernel: operations, a multiply-add as two, as an expression over its params",

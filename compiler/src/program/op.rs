@@ -126,6 +126,51 @@ impl OpKind {
             _ => return None,
         })
     }
+
+    /// The spans that it computes; `None` where it computes all.
+    pub const fn phase(&self) -> Option<Phase> {
+        match self {
+            Self::Mla { phase, .. } | Self::Mamba2 { phase, .. } | Self::Delta { phase, .. } => Some(*phase),
+            _ => None,
+        }
+    }
+
+    /// Whether it changes what it writes, which must then hold something already.
+    pub const fn is_in_place(&self) -> bool {
+        match self {
+            Self::Scale { .. }
+            | Self::RmsNormAdd { .. }
+            | Self::HeadNorm { .. }
+            | Self::Linear { accumulate: true, .. }
+            | Self::AddBias { .. }
+            | Self::Rope { .. }
+            | Self::SigmoidMul { .. }
+            | Self::LatentNorm { .. }
+            | Self::QueryScale { .. }
+            | Self::CausalConv { .. }
+            | Self::GatedGroupNorm { .. }
+            | Self::GatedHeadNorm { .. }
+            | Self::Act { .. }
+            | Self::ActMul { .. }
+            | Self::SigmoidGateAdd { .. }
+            | Self::Add { .. }
+            | Self::AddScaled { .. }
+            | Self::SoftCap { .. } => true,
+            Self::Embedding { .. }
+            | Self::RopeAngles { .. }
+            | Self::RmsNorm { .. }
+            | Self::Linear { accumulate: false, .. }
+            | Self::KvAppend { .. }
+            | Self::Attention { .. }
+            | Self::LatentAppend { .. }
+            | Self::Mla { .. }
+            | Self::Mamba2 { .. }
+            | Self::Delta { .. }
+            | Self::Route { .. }
+            | Self::Experts { .. }
+            | Self::GatherLogitRows { .. } => false,
+        }
+    }
 }
 
 impl Op {

@@ -14,6 +14,9 @@ impl KvDtype for Fp8 {
     fn load(stored: f32) -> f32 {
         stored
     }
+    fn widen<'a>(stored: &'a [f32], _: &'a mut [f32]) -> &'a [f32] {
+        stored
+    }
 }
 
 fn main() {}

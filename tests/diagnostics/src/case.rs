@@ -24,6 +24,8 @@ pub struct Case {
 pub struct Mistake {
     /// A folder of `ui/base/model-specs/`; for load errors, one of `golden/`.
     pub base: String,
+    /// What people do, if this is one of the mistakes that they really make. It must then be mended by what its message says.
+    pub common: Option<String>,
     /// Whole files.
     #[serde(default)]
     add: Vec<Addition>,
@@ -65,8 +67,10 @@ struct Copy {
 pub struct Edit {
     /// A path as messages print it, or the last parts of one.
     file: String,
-    find: String,
-    replace: String,
+    /// A text that stands there once.
+    pub find: String,
+    /// What stands there afterwards.
+    pub replace: String,
 }
 
 /// Files by path, in the order in which the driver reads them: specs, then templates, each sorted.
@@ -218,6 +222,14 @@ impl Files {
 /// What the compiler finds; nothing when it is content.
 pub fn check(sources: &SourceMap) -> Diagnostics {
     tenon_compiler::models(sources).err().unwrap_or_default()
+}
+
+/// What a build finds in models that have no other error.
+pub fn build(sources: &SourceMap) -> Diagnostics {
+    match tenon_compiler::models(sources) {
+        Ok(models) => tenon_compiler::emittable(sources, &models).err().unwrap_or_default(),
+        Err(diags) => diags,
+    }
 }
 
 /// `tests/ui`

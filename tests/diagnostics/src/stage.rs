@@ -7,6 +7,8 @@ use tenon_compiler::diagnostic::Id;
 pub enum Stage {
     /// `tenon check`: the compiler, from specs and templates.
     Check,
+    /// `tenon build`: the compiler, from models that have no other error.
+    Build,
     /// `tenon build --frozen`: the compiler, from what it emits and what is there.
     Frozen,
     /// A command that deploys a model, `tenon plan` or `tenon-server serve`: from its spec and the flags.
@@ -19,6 +21,7 @@ impl Stage {
     /// Of an id.
     pub fn of(id: Id) -> Self {
         match id {
+            Id::TargetNotEmitted => Self::Build,
             Id::GeneratedStale => Self::Frozen,
             Id::MemoryDoesNotFit | Id::OverrideRefused => Self::Deploy,
             Id::CheckpointMismatch | Id::ConfigKeyUnbound => Self::Load,

@@ -18,11 +18,14 @@ pub enum Built {
 }
 
 impl Suite {
-    /// The package of its test, and the test.
+    /// The package of its test, and the test's target.
     const fn test(self) -> (&'static str, &'static str) {
         match self {
             Self::Goldens => ("tenon-tests", "golden"),
             Self::Diagnostics => ("tenon-diagnostics", "ui"),
+            Self::CoreUnits => ("tenon-core", "tenon_core"),
+            Self::FormatsUnits => ("tenon-formats", "tenon_formats"),
+            Self::Types => ("wirings", ""),
         }
     }
 }
@@ -35,16 +38,14 @@ pub fn build(copy: &Copy, suite: Suite, target: &Path, only_check: bool) -> Resu
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let (package, name) = suite.test();
     let output = Command::new(cargo)
-        .args([
-            if only_check { "check" } else { "build" },
-            "--offline",
-            "--keep-going",
-            "-p",
-            package,
-            "--test",
-            name,
-            "--message-format=json",
-        ])
+        .args(match (only_check, suite.is_libtest()) {
+            (true, true) => vec!["check", "--keep-going", "--lib", "--profile=test"],
+            // Tests of units compute little, and building the core optimised takes minutes.
+            (false, true) => vec!["test", "--no-run", "--lib", "--config=profile.dev.package.tenon-core.opt-level=0"],
+            (true, false) => vec!["check", "--keep-going", "--test", name],
+            (false, false) => vec!["build", "--keep-going", "--test", name],
+        })
+        .args(["--offline", "-p", package, "--message-format=json"])
         .current_dir(&copy.root)
         .env("CARGO_TARGET_DIR", target)
         .stderr(Stdio::inherit())
@@ -54,7 +55,7 @@ pub fn build(copy: &Copy, suite: Suite, target: &Path, only_check: bool) -> Resu
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         match message["reason"].as_str() {
-            Some("compiler-artifact") if message["target"]["name"] == name => {
+            Some("compiler-artifact") if message["target"]["name"] == name && message["profile"]["test"] == true => {
                 test = message["executable"].as_str().map(PathBuf::from);
             }
             Some("compiler-message") if message["message"]["level"] == "error" => {

@@ -31,6 +31,19 @@ pub enum Suite {
     Goldens,
     /// The diagnostics: its cases are folders below `tests/ui/`, each of which needs the guard.
     Diagnostics,
+    /// Unit tests of the runtime's core: its cases are names of tests.
+    CoreUnits,
+    /// Unit tests of the formats: its cases are names of tests.
+    FormatsUnits,
+    /// rustc: its cases are wirings of `tests/compile_fail/cases/`, each of which compiles without the guard.
+    Types,
+}
+
+impl Suite {
+    /// Whether its tests are rustc's own, which are selected by their names and know no results but passed and failed.
+    pub fn is_libtest(self) -> bool {
+        matches!(self, Self::CoreUnits | Self::FormatsUnits)
+    }
 }
 
 /// One change of one file.
@@ -87,6 +100,9 @@ impl Mutant {
 
     /// What selects the trials of each case.
     pub fn lines(&self) -> Vec<String> {
+        if self.suite.is_libtest() {
+            return self.cases.clone();
+        }
         let any_chunking = self.trials.is_empty() && self.suite == Suite::Goldens;
         let trials = if any_chunking { "/chunk_".to_owned() } else { self.trials.join(" ") };
         self.cases.iter().map(|case| format!("{case} {trials}")).collect()

@@ -3,7 +3,8 @@
 //! `list/*.toml` holds faults of the CPU kernels and of the compiler, as text to be found and replaced. All of them go into one copy
 //! of the workspace, each behind a switch, so that it is built once; then each runs in a process of its own, on the goldens that it
 //! names. Mutants of the lowering change what is emitted: the copy's build script compiles each one's goldens with its switch on, as
-//! models beside the others. Mutants of the checks remove a guard, and the cases of `tests/ui/` must miss it. Nothing is edited in place.
+//! models beside the others. Mutants of the checks remove a guard, and the cases of `tests/ui/` must miss it; mutants of types remove a
+//! guard that rustc is, and a wiring of `tests/compile_fail/` compiles. Guards of the runtime are missed by its unit tests. Nothing is edited in place.
 //!
 //! Names of mutants as arguments run those alone. `--places` builds nothing, and says whether every fault still has its place;
 //! `--types` says which of them compile.
@@ -13,6 +14,7 @@ mod inject;
 mod list;
 mod report;
 mod run;
+mod types;
 mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,10 +80,12 @@ fn all() -> Result<bool, String> {
     let mut found: BTreeMap<u32, Verdict> = BTreeMap::new();
     let only_check = options.iter().any(|o| *o == "--types");
     // A suite is built where a mutant that runs needs it.
-    let suites: BTreeSet<Suite> = mutants.iter().filter(|m| run(m)).map(|m| m.suite).collect();
+    let suites: BTreeSet<Suite> = mutants.iter().filter(|m| run(m) && m.suite != Suite::Types).map(|m| m.suite).collect();
+    // Types take no switch: the copy of the others does without their mutants.
+    let (of_types, numbered_here): (Vec<_>, Vec<_>) = numbered.iter().copied().partition(|(_, m)| m.suite == Suite::Types);
     let mut tests: BTreeMap<Suite, PathBuf> = BTreeMap::new();
     for suite in suites {
-        tests.insert(suite, built(suite, &folder, target, &numbered, &mut found, only_check)?);
+        tests.insert(suite, built(suite, &folder, target, &numbered_here, &mut found, only_check)?);
     }
     if only_check {
         let unexpected = |(n, m): &&(u32, &Mutant)| found.get(n).is_some_and(|v| !v.is(m.expect));
@@ -90,13 +94,15 @@ fn all() -> Result<bool, String> {
         return Ok(wrong.is_empty());
     }
     let build_seconds = start.elapsed().as_secs_f64();
+    let of_types: Vec<(u32, &Mutant)> = of_types.into_iter().filter(|(_, m)| run(m)).collect();
+    let typed = types::run(&root()?, &folder.join("types"), target, &of_types)?;
 
     let results = folder.join("results");
     fs::create_dir_all(&results).map_err(|e| format!("{}: {e}", results.display()))?;
-    let alive: Vec<&(u32, &Mutant)> = numbered.iter().filter(|(n, m)| run(m) && !found.contains_key(n)).collect();
+    let alive: Vec<&(u32, &Mutant)> = numbered_here.iter().filter(|(n, m)| run(m) && !found.contains_key(n)).collect();
     let mut control: BTreeMap<String, Line> = BTreeMap::new();
     for (suite, test) in &tests {
-        control.extend(green(test, &results, alive.iter().filter(|(_, m)| m.suite == *suite)));
+        control.extend(green(test, suite.is_libtest(), &results, alive.iter().filter(|(_, m)| m.suite == *suite)));
     }
     let control_seconds = start.elapsed().as_secs_f64() - build_seconds;
 
@@ -107,7 +113,8 @@ fn all() -> Result<bool, String> {
             let compiled = !mutant.is_lowered() || lowered.get(&(*number, case.clone())).is_some_and(|s| s == "emitted");
             if compiled && report::control(&line, &control).is_none() {
                 let limit = GRACE + 10.0 * control[&line].seconds;
-                jobs.push(Job { test: tests[&mutant.suite].clone(), number: *number, lines: vec![line], limit });
+                let libtest = mutant.suite.is_libtest();
+                jobs.push(Job { test: tests[&mutant.suite].clone(), number: *number, lines: vec![line], limit, libtest });
             }
         }
     }
@@ -119,6 +126,10 @@ fn all() -> Result<bool, String> {
     let mut rows = Vec::new();
     for (number, mutant) in numbered.iter().filter(|(_, m)| run(m)) {
         for (line, case) in mutant.lines().into_iter().zip(&mutant.cases) {
+            if let Some(verdict) = typed.get(&(*number, case.clone())) {
+                rows.push(Row { mutant, case, verdict: verdict.clone() });
+                continue;
+            }
             let status = lowered.get(&(*number, case.clone())).map(String::as_str);
             let verdict = match (found.get(number).cloned(), report::control(&line, &control), of_job(*number, &line)) {
                 (Some(verdict), ..) | (None, Some(verdict), _) => verdict,
@@ -175,11 +186,17 @@ fn built(
 }
 
 /// The control: every line of trials of a suite once, without a mutant.
-fn green<'m>(test: &Path, results: &Path, alive: impl Iterator<Item = &'m &'m (u32, &'m Mutant)>) -> BTreeMap<String, Line> {
+fn green<'m>(
+    test: &Path,
+    libtest: bool,
+    results: &Path,
+    alive: impl Iterator<Item = &'m &'m (u32, &'m Mutant)>,
+) -> BTreeMap<String, Line> {
     let mut lines: Vec<String> = alive.flat_map(|(_, m)| m.lines()).collect();
     lines.sort();
     lines.dedup();
-    let job = |line: &String| Job { test: test.to_path_buf(), number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT };
+    let job =
+        |line: &String| Job { test: test.to_path_buf(), number: 0, lines: vec![line.clone()], limit: CONTROL_LIMIT, libtest };
     let jobs: Vec<Job> = lines.iter().map(job).collect();
     let mut green = BTreeMap::new();
     for (job, (ended, _)) in jobs.iter().zip(run::all(results, &jobs)) {

@@ -62,6 +62,8 @@ pub struct Job {
     pub lines: Vec<String>,
     /// Seconds.
     pub limit: f64,
+    /// The executable holds tests of rustc's own kind, and the one line is the name of one.
+    pub libtest: bool,
 }
 
 /// Runs jobs, a few at a time; results in their order.
@@ -88,12 +90,16 @@ pub fn all(folder: &Path, jobs: &[Job]) -> Vec<(Ended, f64)> {
 fn one(folder: &Path, job: &Job) -> Ended {
     let results: PathBuf = folder.join(format!("{}-{}.json", job.number, thread_number()));
     let _ = fs::remove_file(&results);
+    let log = results.with_extension("txt");
+    let output = if job.libtest { fs::File::create(&log).map_or_else(|_| Stdio::null(), Stdio::from) } else { Stdio::null() };
+    let start = Instant::now();
     let child = Command::new(&job.test)
+        .args(if job.libtest { vec!["--exact", job.lines[0].as_str()] } else { Vec::new() })
         .env("TENON_MUTANT", job.number.to_string())
         .env("TENON_MUTANT_TRIALS", job.lines.join("\n"))
         .env("TENON_MUTANT_RESULT", &results)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(output)
         .stderr(Stdio::null())
         .spawn();
     let mut child = match child {
@@ -113,6 +119,13 @@ fn one(folder: &Path, job: &Job) -> Ended {
             Err(e) => return Ended::Crashed(e.to_string()),
         }
     };
+    if job.libtest {
+        let said = fs::read_to_string(&log).unwrap_or_default();
+        let Some(line) = libtest(&job.lines[0], &said, start.elapsed().as_secs_f64()) else {
+            return Ended::Crashed(format!("no results, {status}"));
+        };
+        return Ended::Results(Results { mutant: job.number, lines: vec![line] });
+    }
     let text = fs::read_to_string(&results).ok();
     match text.and_then(|text| serde_json::from_str::<Results>(&text).ok()) {
         Some(results) if results.mutant == job.number && results.lines.len() == job.lines.len() => Ended::Results(results),
@@ -120,8 +133,39 @@ fn one(folder: &Path, job: &Job) -> Ended {
     }
 }
 
+/// What rustc's harness says of the one test that was asked for.
+fn libtest(name: &str, said: &str, seconds: f64) -> Option<Line> {
+    let result = said.lines().find_map(|line| line.strip_prefix("test result: "))?;
+    let count = |what: &str| {
+        let before = result.split(what).next()?;
+        before.trim_end().rsplit(' ').next()?.parse::<usize>().ok()
+    };
+    let (passed, failed) = (count(" passed")?, count(" failed")?);
+    let message = said.lines().find(|line| line.contains(" panicked at ")).unwrap_or("it fails").to_owned();
+    let failure = Failure { trial: name.to_owned(), how: "fails".to_owned(), message };
+    Some(Line { line: name.to_owned(), ran: passed + failed, failed: (failed > 0).then_some(failure), seconds })
+}
+
 /// A number of its own for each call.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     NEXT.fetch_add(1, Ordering::SeqCst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rustc_says_of_a_test() {
+        let said = |passed, failed| {
+            format!("\nrunning 1 test\ntest result: ok. {passed} passed; {failed} failed; 0 ignored; 7 filtered out\n")
+        };
+        let green = libtest("a::b", &said(1, 0), 0.1).unwrap();
+        assert_eq!((green.ran, green.failed.is_none()), (1, true));
+        let red = libtest("a::b", &said(0, 1), 0.1).unwrap();
+        assert_eq!((red.ran, red.failed.unwrap().trial), (1, "a::b".to_owned()));
+        assert_eq!(libtest("a::b", &said(0, 0), 0.1).unwrap().ran, 0);
+        assert!(libtest("a::b", "", 0.1).is_none());
+    }
 }

@@ -156,7 +156,7 @@ impl Copy {
     }
 
     /// Files under a folder, relative to the workspace.
-    fn files(&self, folder: &str) -> Result<Vec<String>, String> {
+    pub fn files(&self, folder: &str) -> Result<Vec<String>, String> {
         let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
         while let Some(folder) = open.pop() {
             let path = self.source.join(&folder);
@@ -174,12 +174,13 @@ impl Copy {
         Ok(found)
     }
 
-    fn read(&self, file: &str) -> Result<String, String> {
+    /// A file of the workspace.
+    pub fn read(&self, file: &str) -> Result<String, String> {
         fs::read_to_string(self.source.join(file)).map_err(|e| format!("{file}: {e}"))
     }
 
     /// Writes a file of the copy, unless it is there already: cargo goes by times.
-    fn put(&self, file: &str, text: impl AsRef<[u8]>) -> Result<(), String> {
+    pub fn put(&self, file: &str, text: impl AsRef<[u8]>) -> Result<(), String> {
         let (path, text) = (self.root.join(file), text.as_ref());
         if fs::read(&path).is_ok_and(|known| known == text) {
             return Ok(());

@@ -9,7 +9,7 @@ impl Conventions<'_> {
     pub(super) fn gqa(&self, gqa: &GqaSpec) -> Vec<Diagnostic> {
         let architecture = self.architecture;
         let mut found = Vec::new();
-        found.extend(self.formula("softmax_scale", &gqa.softmax_scale, architecture.softmax_scale));
+        found.extend(self.softmax_scale(gqa));
         found.extend(self.window(gqa));
         found.extend(self.rotation(gqa));
         found.extend(self.fixed("qk_norm", &gqa.qk_norm, architecture.qk_norm));
@@ -37,6 +37,18 @@ impl Conventions<'_> {
         self.mismatch(message, &gqa.qk_norm.key, "this table does not say so")
             .context(&self.spec.checkpoint.model_type.span, "the architecture fixes it")
             .help(format!("add `{key} = true`"))
+    }
+
+    /// The scale is that of the architecture. Where it is over a number of the config that the spec leaves out, the formula alone
+    /// would not mend it.
+    fn softmax_scale(&self, gqa: &GqaSpec) -> Option<Diagnostic> {
+        let fixed = self.architecture.softmax_scale;
+        let diagnostic = self.formula("softmax_scale", &gqa.softmax_scale, fixed)?;
+        if gqa.query_pre_attn_scalar.is_some() || !fixed.contains("query_pre_attn_scalar") {
+            return Some(diagnostic);
+        }
+        let way = format!("write `softmax_scale = \"{fixed}\"`, and `query_pre_attn_scalar` as config.json has it");
+        Some(Diagnostic { helps: vec![way], patches: Vec::new(), ..diagnostic })
     }
 
     fn window(&self, gqa: &GqaSpec) -> Option<Diagnostic> {

@@ -1,7 +1,7 @@
 //! What a model is, in a few lines.
 
 use super::line;
-use crate::emit::text::thousands;
+use crate::diagnostic::thousands;
 use crate::lower;
 use crate::model::{CheckpointFormat, Factor, Ffn, GatedDeltaNet, Mixer, Model, Moe, Rope, RopeScaling, Scale, ScoringFunc};
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tenon_formats::memory::{Room, Workspace};
 
 use super::{Deployment, bytes, line};
-use crate::emit::text::thousands;
+use crate::diagnostic::thousands;
 use crate::lower;
 use crate::model::{KvDtype, Mixer, MlaForm, Moe};
 use crate::program::{CacheDtype, ExpertDims, Op, OpKind, Phase, Program, RowsOf, TensorShape};

@@ -32,6 +32,8 @@ pub const CHUNK: u64 = 256;
 pub const DEFAULT_CONTEXT: u64 = 8192;
 /// Outputs of a packed matrix are padded to whole tiles of so many.
 pub const TILE_OUTPUTS: usize = 8;
+/// Bytes of a vector of 8 f32, at multiples of which blocks with scales in f32 begin.
+const VECTOR_BYTES: usize = 32;
 
 /// Weights of one storage format, as a target keeps them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,10 +153,17 @@ impl Settings {
 /// Bytes of a matrix that is packed for the CPU: whole tiles of outputs, each row in the blocks of its format. `None` where rows are not
 /// whole blocks.
 ///
-/// `scaled` is for fp8 whose blocks of 128 x 128 have scales of their own: each piece of a row keeps its scale beside it, in f32.
+/// `scaled` is for fp8 whose blocks of 128 x 128 have scales of their own: each piece of a row keeps its scale beside it, in f32, and
+/// the pieces of a tile begin at whole vectors.
 pub fn packed_bytes(format: StorageFormat, outputs: usize, inputs: usize, scaled: bool) -> Option<u64> {
     let rows = outputs.next_multiple_of(TILE_OUTPUTS) as u64;
-    let row = if scaled { inputs + 4 * (inputs / scaled_piece(inputs)) } else { format.row_bytes(inputs)? };
+    let row = if scaled {
+        let piece = scaled_piece(inputs);
+        let tile = (TILE_OUTPUTS * (4 + piece)).next_multiple_of(VECTOR_BYTES);
+        inputs / piece * (tile / TILE_OUTPUTS)
+    } else {
+        format.row_bytes(inputs)?
+    };
     Some(rows * row as u64)
 }
 

@@ -197,7 +197,7 @@ fn packed_rows_are_whole_tiles() {
     assert_eq!(packed_bytes(StorageFormat::Q8_0, 8, 65, false), None);
     assert_eq!(
         [256, 80, 10].map(|inputs| packed_bytes(StorageFormat::Fp8E4m3, 8, inputs, true)),
-        [Some(8 * 264), Some(8 * 100), Some(8 * 50)]
+        [Some(8 * 264), Some(8 * 100), Some(8 * 80)]
     );
 }
 

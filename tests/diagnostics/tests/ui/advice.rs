@@ -43,7 +43,7 @@ pub fn fix(case: &Case) -> Result<(), String> {
     }
 }
 
-fn patched(files: &Files, diagnostic: &Diagnostic, sources: &SourceMap) -> Files {
+pub fn patched(files: &Files, diagnostic: &Diagnostic, sources: &SourceMap) -> Files {
     let mut patches: Vec<_> = diagnostic.patches.iter().collect();
     // From the back, so that places in front stay where they are.
     patches.sort_by(|a, b| b.span.cmp(&a.span));

@@ -78,3 +78,19 @@ pub fn plans(case: &Case) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// `tenon check` is content, and `tenon build` ends with 1, prints this, and writes nothing.
+pub fn refuses_build(case: &Case, text: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    case.files().write(folder.path());
+    let output = tenon(folder.path(), &["check"]);
+    if !output.status.success() {
+        return Err(format!("`tenon check`: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    let output = tenon(folder.path(), &["build"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said != text || output.status.code() != Some(1) || folder.path().join("generated").exists() {
+        return Err(format!("`tenon build`: {}\n{said}", output.status));
+    }
+    Ok(())
+}

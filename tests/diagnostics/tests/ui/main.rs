@@ -2,8 +2,10 @@
 
 mod advice;
 mod binary;
+mod faults;
 mod frozen;
 mod meta;
+mod mistakes;
 mod stage;
 
 use std::process::ExitCode;
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         trial("meta/every_refusal_has_a_case", || meta::sites(&CASES)),
         trial("meta/short_and_json", || meta::forms(&CASES)),
         trial("binary/explain_prints_pages", binary::explain),
+        trial("meta/faults", || faults::page(&CASES)),
+        trial("meta/common_mistakes", || mistakes::enough(&CASES)),
     ];
     for case in CASES.iter() {
         match Stage::of(case.id) {
@@ -42,13 +46,16 @@ fn main() -> ExitCode {
                 trials.push(trial(&case.name, || stage::run(case)));
                 continue;
             }
-            Stage::Check => trials.push(trial(&case.name, || stage::run(case))),
+            Stage::Check | Stage::Build => trials.push(trial(&case.name, || stage::run(case))),
         }
         if advice::has_patches(case) {
             trials.push(trial(&format!("{}/patches", case.name), || advice::patches(case)));
         }
         if !case.mistake.fix.is_empty() {
             trials.push(trial(&format!("{}/fix", case.name), || advice::fix(case)));
+        }
+        if case.mistake.common.is_some() {
+            trials.push(trial(&format!("{}/mended", case.name), || mistakes::mended(case)));
         }
     }
     let several = CASES.iter().find(|case| case.name.ends_with("in_two_files")).expect("a case with errors in two files");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tenon_compiler::diagnostic::{Diagnostic, Format, Id};
 use tenon_compiler::source::SourceMap;
 
-use tenon_diagnostics::case::{Case, Files, check, entries, relative, ui};
+use tenon_diagnostics::case::{Case, Files, build, check, entries, relative, ui};
 use tenon_diagnostics::deploy;
 use tenon_diagnostics::stage::Stage;
 
@@ -116,9 +116,9 @@ fn style<'a>(message: &'a String, texts: impl Iterator<Item = &'a String>, helps
 /// The other two forms say the same: one line each with a place, and JSON whose places lie in the files.
 pub fn forms(cases: &[Case]) -> Result<(), String> {
     let mut wrong = Vec::new();
-    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
+    for case in cases.iter().filter(|case| is_compilers(case)) {
         let sources = case.files().sources();
-        let found = check(&sources);
+        let found = build(&sources);
         let (diagnostics, short) = (found.sorted(), found.render(&sources, Format::Short, false));
         if short.lines().count() != diagnostics.len() {
             wrong.push(format!("{}: {} lines for {} diagnostics", case.name, short.lines().count(), diagnostics.len()));
@@ -174,8 +174,8 @@ fn is_json(json: &str, diagnostics: &[&Diagnostic], sources: &SourceMap) -> Resu
 /// and nobody would know.
 pub fn sites(cases: &[Case]) -> Result<(), String> {
     let mut reached: BTreeSet<(String, u32)> = BTreeSet::new();
-    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
-        let found = check(&case.files().sources());
+    for case in cases.iter().filter(|case| is_compilers(case)) {
+        let found = build(&case.files().sources());
         reached.extend(found.sorted().iter().map(|d| (d.site.0.file().replace('\\', "/"), d.site.0.line())));
     }
     let root = ui().ancestors().nth(2).expect("tests/ui stands in the workspace").to_path_buf();
@@ -210,13 +210,18 @@ fn rust_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 /// Every diagnostic of every case that the compiler checks.
 fn every_diagnostic(cases: &[Case], look: impl Fn(&Diagnostic, &SourceMap) -> Vec<String>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for case in cases.iter().filter(|case| Stage::of(case.id) == Stage::Check) {
+    for case in cases.iter().filter(|case| is_compilers(case)) {
         let sources = case.files().sources();
-        for diagnostic in check(&sources).sorted() {
+        for diagnostic in build(&sources).sorted() {
             wrong.extend(look(diagnostic, &sources).into_iter().map(|why| format!("{}: {why}", case.name)));
         }
     }
     wrong
+}
+
+/// Whether the compiler alone finds it, from the sources.
+fn is_compilers(case: &Case) -> bool {
+    matches!(Stage::of(case.id), Stage::Check | Stage::Build)
 }
 
 fn none(wrong: impl IntoIterator<Item = String>) -> Result<(), String> {

@@ -1,21 +1,24 @@
 //! The text that is printed for a case.
 
 use tenon_compiler::diagnostic::Format;
-use tenon_diagnostics::case::{Case, check};
+use tenon_diagnostics::case::{Case, build, check};
 use tenon_diagnostics::deploy;
 use tenon_diagnostics::stage::Stage;
 
-use crate::frozen;
+use crate::{binary, frozen};
 
 /// The case's own id is among those reported, and the text is that of `expected.txt`.
 pub fn run(case: &Case) -> Result<(), String> {
     let text = match Stage::of(case.id) {
-        Stage::Check => {
+        stage @ (Stage::Check | Stage::Build) => {
             let sources = case.files().sources();
-            let found = check(&sources);
+            let found = if stage == Stage::Check { check(&sources) } else { build(&sources) };
             let text = found.render(&sources, Format::Human, false);
             if !found.sorted().iter().any(|d| d.id == case.id) {
                 return Err(format!("{} is not reported\n{text}", case.id));
+            }
+            if stage == Stage::Build {
+                binary::refuses_build(case, &text)?;
             }
             text
         }
