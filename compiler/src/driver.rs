@@ -321,6 +321,25 @@ mod tests {
     }
 
     #[test]
+    fn the_code_of_a_kernel_is_read_with_its_template() {
+        let folder = Folder::of("code", &[]);
+        for file in
+            ["specs/a/MODEL.toml", "kernels/k/TEMPLATE.toml", "kernels/k/k.cuh", "kernels/k/notes.md", "kernels/include/warp.cuh"]
+        {
+            let path = folder.0.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let sources = read(&folder.0, "specs", "kernels").unwrap();
+        let paths = |sources: &SourceMap| sources.files().map(|(_, file)| file.path.clone()).collect::<Vec<_>>();
+        let code = ["kernels/include/warp.cuh", "kernels/k/TEMPLATE.toml", "kernels/k/k.cuh"];
+        assert_eq!(paths(&sources), [&["specs/a/MODEL.toml"][..], &code].concat());
+        assert!(paths(&sources).iter().all(|path| is_spec(path, "specs", "kernels")));
+        assert!(!is_spec("kernels/k/notes.md", "specs", "kernels"));
+        assert_eq!(paths(&only(&sources, &["b".to_owned()])), code);
+    }
+
+    #[test]
     fn a_model_is_created_once() {
         let folder = Folder::of("create", &[]);
         assert_eq!(create(&folder.0, "a", "text"), Ok("model-specs/a/MODEL.toml".to_owned()));

@@ -183,7 +183,7 @@ mod tests {
         let planned = [table.weights, table.cache, table.state, table.snapshots, table.activations, table.rooms];
         let held = [memory.weights, memory.cache, memory.state, memory.snapshots, memory.scratch, memory.rooms];
         assert_eq!(planned, held.map(|bytes| bytes as u64));
-        assert!(plan.text().contains("\n  available               1.0 GiB  --memory\n"), "{}", plan.text());
+        assert!(plan.text().ends_with(" 1.0 GiB  --memory\n"), "{}", plan.text());
         let json = plan.json();
         assert_eq!((&json["memory"]["fits"], &json["deployment"]["threads"]), (&json!(true), &json!(2)));
         assert_eq!((&json["overrides"], &json["spec"]["model"]["name"]), (&json!([]), &json!("bard-mla")));

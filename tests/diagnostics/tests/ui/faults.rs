@@ -69,6 +69,16 @@ pub fn page(cases: &[Case]) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
+/// Every id has a guard that is known to be needed: a mutant that a case of the id catches.
+pub fn ids() -> Result<(), String> {
+    let root = ui().ancestors().nth(2).expect("tests/ui stands in the workspace").to_path_buf();
+    let known = mutants(&root)?;
+    let of_id = |id: &Id, case: &str| case == id.as_str() || case.starts_with(&format!("{id}/"));
+    let lone = Id::ALL.iter().filter(|id| !known.values().flatten().any(|case| of_id(id, case)));
+    let lone: Vec<String> = lone.map(|id| format!("{id}: no mutant of tests/mutants/list is caught by a case of it")).collect();
+    if lone.is_empty() { Ok(()) } else { Err(lone.join("\n")) }
+}
+
 /// `| number | fault | id | guard | shown by | mutants |`
 fn row(line: &str) -> Option<Row> {
     let cells: Vec<&str> = line.strip_prefix('|')?.strip_suffix('|')?.split('|').map(str::trim).collect();

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         trial("meta/short_and_json", || meta::forms(&CASES)),
         trial("binary/explain_prints_pages", binary::explain),
         trial("meta/faults", || faults::page(&CASES)),
+        trial("meta/every_id_has_a_mutant", faults::ids),
         trial("meta/common_mistakes", || mistakes::enough(&CASES)),
     ];
     for case in CASES.iter() {
