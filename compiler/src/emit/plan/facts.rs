@@ -14,10 +14,12 @@ use crate::program::Program;
 pub fn facts(programs: &[Program<'_>]) -> String {
     let model = programs[0].model;
     let mut text = String::from("{\n");
-    let _ = writeln!(text, "  \"model\": {},", object(&top(model)));
-    let _ = writeln!(text, "  \"checkpoint\": {},", object(&checkpoint(model)));
-    section(&mut text, "mixers", lower::mixers(model).into_iter().map(|(name, m)| (name.to_owned(), object(&mixer(m)))), ",");
-    section(&mut text, "feed_forwards", lower::ffns(model).into_iter().map(|(name, f)| (name.to_owned(), object(&ffn(f)))), ",");
+    let _ = writeln!(text, "  \"model\": {},", block(&top(model), "  "));
+    let _ = writeln!(text, "  \"checkpoint\": {},", block(&checkpoint(model), "  "));
+    let mixers = lower::mixers(model).into_iter().map(|(name, m)| (name.to_owned(), block(&mixer(m), "    ")));
+    section(&mut text, "mixers", mixers, ",");
+    let ffns = lower::ffns(model).into_iter().map(|(name, f)| (name.to_owned(), block(&ffn(f), "    ")));
+    section(&mut text, "feed_forwards", ffns, ",");
     let targets = programs.iter().map(|program| {
         let kernels: Vec<String> = kernels(program).iter().map(|kernel| format!("      {}", object(kernel))).collect();
         (program.target.name().to_owned(), format!("[\n{}\n    ]", kernels.join(",\n")))
@@ -38,6 +40,13 @@ fn section(text: &mut String, name: &str, entries: impl Iterator<Item = (String,
     };
 }
 
+/// An object with a line for each fact.
+fn block(facts: &[Fact], indent: &str) -> String {
+    let facts: Vec<String> = facts.iter().map(|(key, value)| format!("{indent}  \"{key}\": {value}")).collect();
+    format!("{{\n{}\n{indent}}}", facts.join(",\n"))
+}
+
+/// An object on one line.
 fn object(facts: &[Fact]) -> String {
     let facts: Vec<String> = facts.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
     format!("{{{}}}", facts.join(", "))

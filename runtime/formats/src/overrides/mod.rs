@@ -179,7 +179,9 @@ fn refusal(c: &Contradiction, model: &str, allowed: Option<bool>, line: &Command
     };
     let mut helps = vec![c.help.clone()];
     if c.possible && allowed.is_some() {
-        helps.push(format!("with `{OVERRIDE}` it is done all the same, printed at start, and reported at `/debug/plan`"));
+        helps.push(format!(
+            "with `{OVERRIDE}` it is done all the same, and printed at start; a server reports it at `/debug/plan`"
+        ));
     }
     Report {
         id: ID,
