@@ -132,6 +132,25 @@ fn spoilt_specs_through_all_stages() {
             jobs.extend((0..cases * times).map(|case| (sources.clone(), file.path.clone(), (n * 1000 + case) as u64)));
         }
     }
+    through_all_stages(&jobs);
+}
+
+/// No spec of the repository has launches yet, so that those of the UI tests are spoilt: templates with their code, limits and dimensions.
+#[test]
+fn spoilt_launches_through_all_stages() {
+    let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui/base");
+    let all = driver::read(&ui, "model-specs", "kernel-templates").unwrap();
+    let sources = driver::only(&all, &["llama_sm90a".to_owned()]);
+    let times: usize = std::env::var("TENON_FUZZ").map_or(1, |n| n.parse().expect("TENON_FUZZ is a number"));
+    let is_of_a_gpu = |path: &&str| path.contains("sm90a");
+    let paths: Vec<&str> = sources.files().map(|(_, file)| file.path.as_str()).filter(is_of_a_gpu).collect();
+    assert!(paths.len() > 10);
+    let cases = |path: &str| (0..60 * times).map(|seed| (sources.clone(), path.to_owned(), seed as u64)).collect::<Vec<_>>();
+    through_all_stages(&paths.into_iter().flat_map(cases).collect::<Vec<_>>());
+}
+
+/// Spoils a file of sources with a seed, for each of many.
+fn through_all_stages(jobs: &[(SourceMap, String, u64)]) {
     let (next, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
