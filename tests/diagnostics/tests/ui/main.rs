@@ -39,7 +39,7 @@ fn main() -> ExitCode {
                 trials.push(trial(&case.name, || stage::run(case)));
                 trials.push(trial(&format!("{}/follow", case.name), || tenon_diagnostics::deploy::follow(case)));
                 if case.mistake.command.as_ref().is_some_and(|command| command.starts_with("tenon plan ")) {
-                    trials.push(trial(&format!("{}/binary", case.name), || binary::plans(case)));
+                    trials.push(trial(&format!("binary/{}", case.name), || binary::plans(case)));
                 }
                 continue;
             }
