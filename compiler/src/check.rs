@@ -13,10 +13,11 @@ mod launch;
 mod layers;
 mod mixer;
 mod templates;
+pub mod tools;
 
 use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
-use crate::model::{ChatTemplate, Checkpoint, Model, Pull, Sampling};
+use crate::model::{Checkpoint, Model, Pull, Sampling};
 use crate::source::{SourceMap, Span, Spanned};
 use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 
@@ -103,8 +104,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
             );
         }
     }
-    no_parser_yet("tool", "tools.parser", &spec.tools.parser, diags);
-    no_parser_yet("reasoning", "reasoning.parser", &spec.reasoning.parser, diags);
+    let chat_template = tools::check(spec, sources, diags);
 
     let architecture = architecture::find(&spec.checkpoint.model_type);
     if architecture.is_none() {
@@ -149,42 +149,13 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         kinds,
         pattern,
         config: contract,
-        chat_template: chat_template(spec, sources, diags),
+        chat_template,
+        formats: tools::settings(spec),
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
         mla_forms: Vec::new(),
         maxima: Vec::new(),
         kernels: Vec::new(),
     })
-}
-
-fn chat_template(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> ChatTemplate {
-    match spec.chat.template.as_str() {
-        "checkpoint" => ChatTemplate::Checkpoint,
-        "none" => ChatTemplate::None,
-        file => {
-            let path = format!("{}/{file}", folder_of(&sources.file(spec.file).path));
-            if let Some((_, source)) = sources.files().find(|(_, f)| f.path == path) {
-                return ChatTemplate::Text(source.text.clone());
-            }
-            diags.push(
-                Diagnostic::new(Id::UnknownReference, "the chat template is not there")
-                    .label(&spec.chat.template.span, format!("no file `{path}`"))
-                    .help("write \"checkpoint\", \"none\", or the name of a .jinja file beside MODEL.toml"),
-            );
-            ChatTemplate::None
-        }
-    }
-}
-
-/// The server has no parsers yet, and a spec that names one would be believed.
-fn no_parser_yet(what: &str, key: &str, parser: &Spanned<String>, diags: &mut Diagnostics) {
-    if parser.value != "none" {
-        diags.push(
-            Diagnostic::new(Id::UnknownValue, format!("no {what} parser is named `{}`", parser.value))
-                .label(&parser.span, format!("`{key}` can only be \"none\" in this version"))
-                .help("write \"none\": the model answers in text"),
-        );
-    }
 }
 
 fn pull(spec: &PullSpec) -> Pull {

@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use tenon_formats::chat::{TemplateFiles, TemplateSource};
 use tenon_formats::{CanonicalConfig, Gguf, TensorEntry, index, json, safetensors};
 
 use crate::new::description::Format;
@@ -146,14 +147,15 @@ pub fn checkpoint(from: &Path) -> Result<Checkpoint, String> {
             json::parse(&text).map(Some).map_err(|e| format!("{}: {e}", path.display()))
         }
     };
-    let tokenizer = value("tokenizer_config.json")?;
-    let has_chat_template =
-        called("chat_template.jinja").is_some() || tokenizer.is_some_and(|config| config.get("chat_template").is_some());
+    let jinja = called("chat_template.jinja").map(|path| fs::read_to_string(path).map_err(|e| named(e, path).to_string()));
+    let (jinja, tokenizer, processor) = (jinja.transpose()?, value("tokenizer_config.json")?, value("chat_template.json")?);
+    let places =
+        TemplateFiles { jinja: jinja.as_deref(), tokenizer_config: tokenizer.as_ref(), chat_template_json: processor.as_ref() };
     Ok(Checkpoint {
         format,
         config: config.map_err(|e| format!("{}: {e}", path.display()))?,
         tensors: tensors(&in_it, format)?,
-        has_chat_template,
+        template: TemplateSource::of_files(&places).map_err(|e| format!("{}: {e}", from.display()))?,
         generation: value("generation_config.json")?,
     })
 }
@@ -228,9 +230,9 @@ fn gguf(path: &Path) -> Result<Checkpoint, String> {
         return Err(named(&"one part of a split model; join the parts first"));
     }
     let config = CanonicalConfig::from_gguf(&header).map_err(|e| named(&e))?;
-    let has_chat_template = header.metadata.contains_key("tokenizer.chat_template");
+    let template = TemplateSource::of_gguf(&header).map_err(|e| named(&e))?;
     let tensors = Some(header.tensors.into_iter().map(tensor).collect());
-    Ok(Checkpoint { format: Format::Gguf, config, tensors, has_chat_template, generation: None })
+    Ok(Checkpoint { format: Format::Gguf, config, tensors, template, generation: None })
 }
 
 /// Writes `model-specs/<name>/MODEL.toml` of a model that is not there yet; the path, relative to `root`.
@@ -288,7 +290,9 @@ mod tests {
         ];
         let folder = Folder::of("both", &files);
         let read = checkpoint(&folder.0).unwrap();
-        assert_eq!((read.format, read.has_chat_template, read.generation.is_some()), (Format::Hf, true, true));
+        let template = Some(("x", "tokenizer_config.json"));
+        let found = read.template.as_ref().map(|source| (source.default.as_str(), source.origin));
+        assert_eq!((read.format, found, read.generation.is_some()), (Format::Hf, template, true));
         let names = |read: Checkpoint| read.tensors.unwrap().into_iter().map(|t| (t.name, t.format)).collect::<Vec<_>>();
         assert_eq!(names(read), [("model.norm.weight".to_owned(), None)]);
         fs::remove_file(folder.0.join("config.json")).unwrap();
@@ -312,7 +316,8 @@ mod tests {
         }
         let folder = Folder::of("gguf", &[("one.gguf", &bytes)]);
         let read = checkpoint(&folder.0).unwrap();
-        assert_eq!((read.format, read.config.model_type(), read.has_chat_template), (Format::Gguf, "llama", true));
+        let template = read.template.as_ref().map(|source| source.default.as_str());
+        assert_eq!((read.format, read.config.model_type(), template), (Format::Gguf, "llama", Some("x")));
         assert_eq!(checkpoint(&folder.0.join("one.gguf")).unwrap().config, read.config);
         fs::write(folder.0.join("one.gguf"), &bytes[..40]).unwrap();
         assert!(checkpoint(&folder.0).unwrap_err().contains("one.gguf: "));

@@ -5,6 +5,7 @@ mod maxima;
 mod mixer;
 
 use tenon_formats::StorageFormat;
+use tenon_formats::tools::Settings;
 
 pub use ffn::{Clamp, Ffn, Moe, Router, SharedExpert};
 pub use maxima::{Maxima, StepDims};
@@ -53,6 +54,8 @@ pub struct Model {
     pub config: ConfigContract,
     /// Where the chat template comes from.
     pub chat_template: ChatTemplate,
+    /// How the model calls tools and marks its reasoning.
+    pub formats: Settings,
     /// Sampling parameters of a request that states none.
     pub sampling: Sampling,
     /// The space of latent attention on each target: for spans of several tokens, and of one.

@@ -19,10 +19,12 @@ mod weights;
 
 use serde_json::Value;
 use tenon_formats::CanonicalConfig;
+use tenon_formats::chat::{Detected, TemplateSource, detect};
+use tenon_formats::tools::Settings;
 
 use ask::Ask;
 pub use ask::Refusal;
-use description::{CheckpointPart, Description, Ffn, Format, ModelPart, Noted, Sampling, ScalesPart};
+use description::{ChatPart, CheckpointPart, Description, Ffn, Format, ModelPart, Noted, Sampling, ScalesPart};
 
 /// A checkpoint, as far as its small files and headers say what it is.
 #[derive(Clone, Debug)]
@@ -33,8 +35,8 @@ pub struct Checkpoint {
     pub config: CanonicalConfig,
     /// Its tensors; `None` where neither an index nor a file that holds any is there.
     pub tensors: Option<Vec<Tensor>>,
-    /// It brings a chat template.
-    pub has_chat_template: bool,
+    /// Its chat template.
+    pub template: Option<TemplateSource>,
     /// generation_config.json.
     pub generation: Option<Value>,
 }
@@ -106,7 +108,7 @@ pub fn describe(name: &str, checkpoint: &Checkpoint) -> Result<Description, Vec<
         ffns,
         weights,
         config_ignore,
-        chat_template: if checkpoint.has_chat_template { "checkpoint" } else { "none" },
+        chat: chat(checkpoint.template.as_ref()),
         sampling: sampling(checkpoint.generation.as_ref()),
     };
     let refusals = ask.into_refusals();
@@ -143,6 +145,21 @@ fn source(name: &str, ask: &Ask<'_>, format: Format, model_type: &str) -> Checkp
         || Noted { value: Some(name.to_owned()), note: Some("not stated; where it is published, as owner/name".to_owned()) };
     let source = published.map_or_else(unknown, Noted::sure);
     CheckpointPart { source, format, model_type: model_type.to_owned(), pull }
+}
+
+/// The chat template, and the parsers of what it teaches.
+fn chat(template: Option<&TemplateSource>) -> ChatPart {
+    let Some(template) = template else {
+        return ChatPart { template: Noted::sure("none"), settings: Settings::default(), why_no_tools: None };
+    };
+    let Detected { settings, declares_tools, faults } = detect(template);
+    let note = faults.first().map(|fault| format!("it cannot be used as it is: {fault}"));
+    let why_no_tools = match (settings.tools, declares_tools) {
+        (None, true) => Some("the chat template teaches a format that no parser of this version reads"),
+        (None, false) if faults.is_empty() => Some("the chat template declares no tools"),
+        _ => None,
+    };
+    ChatPart { template: Noted { value: Some("checkpoint"), note }, settings, why_no_tools }
 }
 
 /// generation_config.json leaves out what is 1, and 50 for `top_k`.

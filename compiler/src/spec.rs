@@ -8,6 +8,8 @@ mod mixer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tenon_formats::tools::{ReasoningParser, ToolParser};
+
 use crate::expr::Expr;
 use crate::source::{FileId, Span, Spanned};
 
@@ -178,15 +180,28 @@ pub struct ChatTable {
 /// `[tools]`
 #[derive(Clone, Debug)]
 pub struct ToolsTable {
-    /// Wire format of a tool call. `"none"`: the model calls no tools.
-    pub parser: Spanned<String>,
+    /// Wire format of a tool call. `None`: the model calls no tools.
+    pub parser: Spanned<Option<ToolParser>>,
+    /// The other keys, which a parser asks for.
+    pub rules: Option<ToolRules>,
+}
+
+/// How tools are declared and calls begun.
+#[derive(Clone, Debug)]
+pub struct ToolRules {
+    /// The parser's prompt is the only source of instructions.
+    pub skip_template_tools: Spanned<bool>,
+    /// A forced call is begun with the parser's opening tag.
+    pub steering: Spanned<bool>,
+    /// Reasoning is allowed while tools are declared.
+    pub thinking: Spanned<bool>,
 }
 
 /// `[reasoning]`
 #[derive(Clone, Debug)]
 pub struct ReasoningTable {
-    /// How reasoning is marked in the output. `"none"`: it is not.
-    pub parser: Spanned<String>,
+    /// How reasoning is marked in the output. `None`: it is not.
+    pub parser: Spanned<Option<ReasoningParser>>,
 }
 
 /// `[sampling]`: parameters of a request that states none.

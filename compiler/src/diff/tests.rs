@@ -183,9 +183,9 @@ fn settings_change() {
     let old = Workspace::of(&["llama"]);
     let new = old.clone().edited(LLAMA, "tie_word_embeddings = true", "tie_word_embeddings = false");
     let new = new.edited(LLAMA, "[chat]\ntemplate = \"checkpoint\"", "[chat]\ntemplate = \"a.jinja\"");
-    let new = new.with("model-specs/llama/a.jinja", "one\ntwo\n");
+    let new = new.with("model-specs/llama/a.jinja", "{% for m in messages %}\n{{ m.content }}{% endfor %}\n");
     expect_text("settings.txt", &old, &new);
-    let newer = new.clone().with("model-specs/llama/a.jinja", "one\n2\nthree\n");
+    let newer = new.clone().with("model-specs/llama/a.jinja", "{% for m in messages %}\n2\n{{ m.content }}!{% endfor %}\n");
     expect_text("chat_template.txt", &new, &newer);
 }
 

@@ -4,6 +4,7 @@ mod parts;
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use tenon_formats::tools::ToolSettings;
 
 use super::imports::Imports;
 use super::text::{blank, constant, edit_line, f32_literal, f64_literal, ident, int, rust};
@@ -17,7 +18,19 @@ const RUNTIME: [(&str, &[&str]); 6] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
     (
         "tenon_core::model",
-        &["BundledFile", "ChatTemplate", "KvLayer", "ModelEntry", "ModelInfo", "PipPart", "PullSource", "SamplingDefaults"],
+        &[
+            "BundledFile",
+            "ChatTemplate",
+            "KvLayer",
+            "ModelEntry",
+            "ModelInfo",
+            "PipPart",
+            "PullSource",
+            "ReasoningParser",
+            "SamplingDefaults",
+            "ToolParser",
+            "ToolSettings",
+        ],
     ),
     ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
@@ -241,6 +254,14 @@ fn info(program: &Program<'_>) -> TokenStream {
         ChatTemplate::None => quote!(ChatTemplate::None),
         ChatTemplate::Text(text) => quote!(ChatTemplate::Spec(#text)),
     };
+    let tools = model.formats.tools.map_or_else(|| quote!(None), tools);
+    let reasoning = model.formats.reasoning.map_or_else(
+        || quote!(None),
+        |parser| {
+            let parser = variant(parser.as_str());
+            quote!(Some(ReasoningParser::#parser))
+        },
+    );
     let (temperature, top_p) = (f32_literal(model.sampling.temperature as f32), f32_literal(model.sampling.top_p as f32));
     let top_k = proc_macro2::Literal::u64_unsuffixed(model.sampling.top_k);
     let kv_elements = program.kv_elements();
@@ -265,9 +286,33 @@ fn info(program: &Program<'_>) -> TokenStream {
             state_bytes_per_slot: #state,
             pull: &[#(#pull),*],
             chat_template: #chat,
+            tools: #tools,
+            reasoning: #reasoning,
             sampling: SamplingDefaults { temperature: #temperature, top_p: #top_p, top_k: #top_k },
         };
     }
+}
+
+fn tools(tools: ToolSettings) -> TokenStream {
+    let ToolSettings { parser, skip_template_tools, steering, thinking } = tools;
+    let parser = variant(parser.as_str());
+    quote! {
+        Some(ToolSettings {
+            parser: ToolParser::#parser,
+            skip_template_tools: #skip_template_tools,
+            steering: #steering,
+            thinking: #thinking,
+        })
+    }
+}
+
+/// The variant of an enum that is spelt so in specs: `gpt_oss` is `GptOss`.
+fn variant(spelling: &str) -> proc_macro2::Ident {
+    let capital = |word: &str| {
+        let (first, rest) = word.split_at(1.min(word.len()));
+        first.to_ascii_uppercase() + rest
+    };
+    ident(&spelling.split('_').map(capital).collect::<String>())
 }
 
 fn optional(text: Option<&str>) -> TokenStream {

@@ -1,5 +1,7 @@
 //! A model as MODEL.toml describes it, before it is text: one type for every architecture.
 
+use tenon_formats::tools::Settings;
+
 /// A value of the draft and where it comes from. `None` is what nothing says: `TODO` in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noted<T> {
@@ -26,6 +28,17 @@ impl<T> Noted<T> {
     }
 }
 
+/// `[chat]`, `[tools]` and `[reasoning]`
+#[derive(Clone, Debug)]
+pub struct ChatPart {
+    /// Where the template comes from.
+    pub template: Noted<&'static str>,
+    /// What fits the template.
+    pub settings: Settings,
+    /// Why there is no tool parser, where the template has something to do with it.
+    pub why_no_tools: Option<&'static str>,
+}
+
 /// One MODEL.toml.
 #[derive(Clone, Debug)]
 pub struct Description {
@@ -43,8 +56,8 @@ pub struct Description {
     pub weights: WeightsPart,
     /// `[config.ignore]`: key and reason; a reason that is not known is `TODO`.
     pub config_ignore: Vec<(String, Noted<&'static str>)>,
-    /// `[chat] template`
-    pub chat_template: &'static str,
+    /// `[chat]`, `[tools]` and `[reasoning]`
+    pub chat: ChatPart,
     /// `[sampling]`
     pub sampling: Sampling,
 }

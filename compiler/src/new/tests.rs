@@ -16,7 +16,7 @@ use super::{Checkpoint, Tensor, draft};
 /// A checkpoint without tensors.
 fn from_config(root: &Value) -> Checkpoint {
     let config = CanonicalConfig::from_hf(root).unwrap();
-    Checkpoint { format: Format::Hf, config, tensors: None, has_chat_template: true, generation: None }
+    Checkpoint { format: Format::Hf, config, tensors: None, template: None, generation: None }
 }
 
 fn text(checkpoint: &Checkpoint) -> String {
@@ -43,10 +43,10 @@ fn folders(of: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// A spec as a draft can know it: not where it is published, how it is sampled from, and that it is for chat.
+/// A spec as a draft can know it: not where it is published, how it is sampled from, and its chat template.
 fn comparable(text: &str) -> Table {
     let mut table: Table = text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
-    for key in ["sampling", "chat"] {
+    for key in ["sampling", "chat", "tools", "reasoning"] {
         table.remove(key);
     }
     let checkpoint = table.get_mut("checkpoint").and_then(|v| v.as_table_mut()).expect("a spec has a checkpoint");
@@ -291,7 +291,7 @@ fn gguf_of(architecture: &str, more: &[(&str, GgufValue)], tensors: &[(&str, &st
         format: Format::Gguf,
         config: CanonicalConfig::from_gguf(&gguf).unwrap(),
         tensors: self::tensors(tensors),
-        has_chat_template: false,
+        template: None,
         generation: None,
     }
 }

@@ -1,8 +1,10 @@
 //! The text of a MODEL.toml from its description.
 
+use tenon_formats::tools::{ReasoningParser, ToolSettings};
+
 use super::description::{
-    Block, DeltaNet, Description, Ffn, Gqa, LayersPart, Mamba2, Mixer, Mla, Mlp, ModelPart, Moe, Noted, Rope, Sampling, Scaling,
-    WeightsPart,
+    Block, ChatPart, DeltaNet, Description, Ffn, Gqa, LayersPart, Mamba2, Mixer, Mla, Mlp, ModelPart, Moe, Noted, Rope, Sampling,
+    Scaling, WeightsPart,
 };
 
 /// Columns that a line of a list fills.
@@ -36,12 +38,7 @@ pub fn write(description: &Description) -> (String, Vec<String>) {
     }
     weights(&mut out, &description.weights);
     reasons(&mut out, "config.ignore", &description.config_ignore);
-    out.table("chat");
-    out.fixed("template", &description.chat_template);
-    for table in ["tools", "reasoning"] {
-        out.table(table);
-        out.fixed("parser", &"none");
-    }
+    chat(&mut out, &description.chat);
     sampling(&mut out, &description.sampling);
     (out.text, out.todo)
 }
@@ -245,6 +242,24 @@ fn reasons(out: &mut Text, table: &str, reasons: &[(String, Noted<&'static str>)
             out.line(&key(name), reason);
         }
     }
+}
+
+fn chat(out: &mut Text, part: &ChatPart) {
+    out.table("chat");
+    out.line("template", &part.template);
+    out.table("tools");
+    match part.settings.tools {
+        Some(ToolSettings { parser, skip_template_tools, steering, thinking }) => {
+            let note = Some("the format that the chat template teaches".to_owned());
+            out.line("parser", &Noted { value: Some(parser.as_str()), note });
+            out.fixed("skip_template_tools", &skip_template_tools);
+            out.fixed("steering", &steering);
+            out.fixed("thinking", &thinking);
+        }
+        None => out.line("parser", &Noted { value: Some("none"), note: part.why_no_tools.map(str::to_owned) }),
+    }
+    out.table("reasoning");
+    out.fixed("parser", &part.settings.reasoning.map_or("none", ReasoningParser::as_str));
 }
 
 fn sampling(out: &mut Text, part: &Sampling) {

@@ -2,6 +2,7 @@
 
 mod ffn;
 mod mixer;
+mod tools;
 
 use super::{SIZE, TARGETS, whereabouts};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id};
@@ -9,7 +10,7 @@ use crate::reader::{Table, Vocabulary, read_file};
 use crate::source::{FileId, Source, Spanned};
 use crate::spec::{
     BlockSpec, ChatTable, CheckpointFormat, CheckpointTable, ExpertLayout, LayersTable, ModelSpec, ModelTable, NormPlacement,
-    PullSpec, ReasoningTable, SamplingTable, ToolsTable, WeightsTable,
+    PullSpec, SamplingTable, WeightsTable,
 };
 use tenon_formats::StorageFormat;
 
@@ -56,8 +57,8 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
         let weights = weights(root.table("weights"));
         let config_ignore = root.optional_table("config").map_or(Some(Vec::new()), config);
         let chat = chat(root.table("chat"));
-        let tools = parser(root.table("tools")).map(|parser| ToolsTable { parser });
-        let reasoning = parser(root.table("reasoning")).map(|parser| ReasoningTable { parser });
+        let tools = tools::tools(root.table("tools"));
+        let reasoning = tools::reasoning(root.table("reasoning"));
         let sampling = sampling(root.table("sampling"));
         root.finish();
         Some(ModelSpec {
@@ -271,12 +272,6 @@ fn chat(mut table: Table<'_>) -> Option<ChatTable> {
         template.and_then(|v| v.text_that("\"checkpoint\", \"none\" or the name of a file in this folder", is_folder_name));
     table.finish();
     Some(ChatTable { template: template? })
-}
-
-fn parser(mut table: Table<'_>) -> Option<Spanned<String>> {
-    let parser = table.required("parser").and_then(|v| v.text());
-    table.finish();
-    parser
 }
 
 fn sampling(mut table: Table<'_>) -> Option<SamplingTable> {

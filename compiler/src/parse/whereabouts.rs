@@ -101,7 +101,12 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "accept" => "the dtypes of the checkpoint's tensors",
         "temperature" | "top_p" | "top_k" => "generation_config.json, or the model card",
         "template" => "the checkpoint: \"checkpoint\" takes the template that comes with it, \"none\" says that there is none",
-        "parser" => "the model card; \"none\" where the model has no such format",
+        "parser" => "the model card; `tenon new` finds it in the chat template; \"none\" where the model has no such format",
+        "skip_template_tools" => "the chat template: false where it teaches the parser's format, true where it teaches another",
+        "steering" => {
+            "the parser: true begins a forced call with its opening tag; false for bare_json and llama3_json, which have none"
+        }
+        "thinking" => "the model card: true where the model reasons before a call, false where it does not reason",
         "op" => "the operations of a plan, such as linear, rms_norm or attention",
         "target" => "the kernel: \"cpu\" where it is a Rust function",
         "accumulate" => "the kernel: the dtype of its longest sum, usually \"f32\"",

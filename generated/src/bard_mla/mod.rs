@@ -132,6 +132,8 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::None,
+    tools: None,
+    reasoning: None,
     sampling: SamplingDefaults {
         temperature: 0.8,
         top_p: 0.95,

@@ -15,6 +15,7 @@ pub mod weights;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{
     ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+    ToolParser, ToolSettings,
 };
 use tenon_core::moe::{GroupScore, Router, RouterScores};
 use tenon_core::rope::{Interleaved, Rope, RopeScaling};
@@ -109,6 +110,13 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::Checkpoint,
+    tools: Some(ToolSettings {
+        parser: ToolParser::Deepseek,
+        skip_template_tools: false,
+        steering: true,
+        thinking: false,
+    }),
+    reasoning: None,
     sampling: SamplingDefaults {
         temperature: 0.6,
         top_p: 0.95,

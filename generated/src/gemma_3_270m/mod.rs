@@ -105,6 +105,8 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::None,
+    tools: None,
+    reasoning: None,
     sampling: SamplingDefaults {
         temperature: 1.0,
         top_p: 0.95,

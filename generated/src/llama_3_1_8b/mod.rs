@@ -15,6 +15,7 @@ pub mod weights;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{
     ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+    ToolParser, ToolSettings,
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
@@ -81,6 +82,13 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::Checkpoint,
+    tools: Some(ToolSettings {
+        parser: ToolParser::Llama3Json,
+        skip_template_tools: false,
+        steering: false,
+        thinking: false,
+    }),
+    reasoning: None,
     sampling: SamplingDefaults {
         temperature: 0.6,
         top_p: 0.9,

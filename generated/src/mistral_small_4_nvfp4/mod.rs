@@ -14,7 +14,8 @@ pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{
-    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, ReasoningParser,
+    SamplingDefaults, ToolParser, ToolSettings,
 };
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::rope::{Interleaved, Rope, RopeScaling};
@@ -102,6 +103,13 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::Checkpoint,
+    tools: Some(ToolSettings {
+        parser: ToolParser::Mistral,
+        skip_template_tools: false,
+        steering: true,
+        thinking: false,
+    }),
+    reasoning: Some(ReasoningParser::Mistral),
     sampling: SamplingDefaults {
         temperature: 0.15,
         top_p: 1.0,

@@ -14,7 +14,8 @@ pub mod weights;
 
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{
-    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, SamplingDefaults,
+    ChatTemplate, KvLayer, ModelEntry, ModelInfo, PullSource, ReasoningParser,
+    SamplingDefaults, ToolParser, ToolSettings,
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
@@ -73,6 +74,13 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::Checkpoint,
+    tools: Some(ToolSettings {
+        parser: ToolParser::Hermes,
+        skip_template_tools: false,
+        steering: true,
+        thinking: true,
+    }),
+    reasoning: Some(ReasoningParser::Think),
     sampling: SamplingDefaults {
         temperature: 0.6,
         top_p: 0.95,

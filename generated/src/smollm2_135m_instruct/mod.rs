@@ -78,6 +78,8 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::Checkpoint,
+    tools: None,
+    reasoning: None,
     sampling: SamplingDefaults {
         temperature: 0.2,
         top_p: 0.9,

@@ -10,6 +10,8 @@ use crate::dtype::KvDtypeName;
 use crate::rows::Rows;
 use crate::weights::{Checkpoint, CheckpointNeeds, LoadError};
 
+pub use tenon_formats::tools::{ReasoningParser, ToolParser, ToolSettings};
+
 /// One loaded model on one target.
 ///
 /// The model owns its caches and pools; the engine owns page and slot ids only, and every decision about them.
@@ -94,6 +96,10 @@ pub struct ModelInfo {
     pub pull: &'static [PullSource],
     /// Where the chat template comes from.
     pub chat_template: ChatTemplate,
+    /// How the model calls tools; `None` for one that calls none.
+    pub tools: Option<ToolSettings>,
+    /// How reasoning is marked in the output; `None` where it is not.
+    pub reasoning: Option<ReasoningParser>,
     /// Sampling parameters of a request that states none.
     pub sampling: SamplingDefaults,
 }

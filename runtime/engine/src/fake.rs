@@ -23,6 +23,8 @@ static INFO: ModelInfo = ModelInfo {
     state_bytes_per_slot: 0,
     pull: &[],
     chat_template: ChatTemplate::None,
+    tools: None,
+    reasoning: None,
     sampling: SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 },
 };
 

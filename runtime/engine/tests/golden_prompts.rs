@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tenon_core::model;
 use tenon_core::weights::Checkpoint;
-use tenon_engine::template::message;
-use tenon_engine::{ChatTemplate, Conversation, SpecialTokens, Tokenizer};
+use tenon_engine::template::{self, Settings, message};
+use tenon_engine::{Conversation, SpecialTokens, Tokenizer};
 
 /// `TENON_GOLDENS` names the folder of goldens, and `TENON_SMOLLM2` the GGUF that one of them belongs to.
 fn inputs() -> Option<(PathBuf, PathBuf)> {
@@ -23,7 +23,7 @@ fn smollm2_renders_and_encodes_as_the_reference_does() {
     };
     let checkpoint = Checkpoint::open(&weights).unwrap();
     let tokenizer = Tokenizer::load(&checkpoint).unwrap();
-    let template = ChatTemplate::load(&checkpoint, model::ChatTemplate::Checkpoint, &tokenizer).unwrap().unwrap();
+    let chat = template::load(&checkpoint, model::ChatTemplate::Checkpoint, Settings::default(), &tokenizer).unwrap().unwrap();
     assert_eq!((tokenizer.vocab_size(), tokenizer.end_ids()), (49152, &[2][..]));
 
     let file = std::fs::read(folder.join("golden.safetensors")).unwrap();
@@ -38,8 +38,8 @@ fn smollm2_renders_and_encodes_as_the_reference_does() {
     for (i, prompt) in prompts.iter().enumerate() {
         let messages = [message("user", prompt["prompt"].as_str().unwrap())];
         let conversation = Conversation::new(&messages);
-        assert_eq!(template.render(&conversation).unwrap(), prompt["rendered"].as_str().unwrap(), "prompt {i}");
-        assert_eq!(template.encode(&tokenizer, &conversation).unwrap(), ids(format!("{i}.input_ids")), "prompt {i}");
+        assert_eq!(template::prompt(&chat, &conversation).unwrap(), prompt["rendered"].as_str().unwrap(), "prompt {i}");
+        assert_eq!(template::encode(&chat, &tokenizer, &conversation).unwrap(), ids(format!("{i}.input_ids")), "prompt {i}");
         let greedy = ids(format!("{i}.greedy"));
         let answer = greedy.strip_suffix(&[2]).unwrap_or(&greedy);
         assert_eq!(tokenizer.decode(answer, SpecialTokens::Hide).unwrap(), prompt["greedy_text"].as_str().unwrap());

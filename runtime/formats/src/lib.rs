@@ -3,6 +3,8 @@
 //! Every reader treats its input as hostile: counts and offsets are checked before they are used, nothing is allocated on the
 //! word of a length field, and what contradicts the format is an error that names the tensor or key.
 
+#[cfg(feature = "chat")]
+pub mod chat;
 pub mod config;
 pub mod expect;
 pub mod gguf;
@@ -15,6 +17,7 @@ pub mod safetensors;
 pub mod shown;
 pub mod storage;
 pub mod tensor;
+pub mod tools;
 #[cfg(any(test, feature = "write"))]
 pub mod write;
 

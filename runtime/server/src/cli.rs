@@ -30,6 +30,8 @@ pub enum Command {
     Chat(ChatArgs),
     /// Serve a model over HTTP, with the routes of OpenAI's API
     Serve(ServeArgs),
+    /// Print the exact prompt of a request, as the model reads it
+    Render(RenderArgs),
     /// Measure prompt and decode speed on this machine, beside what it can read from memory
     Bench(BenchArgs),
     /// Write the logits of given token ids, to compare with any reference
@@ -197,6 +199,19 @@ pub struct ServeArgs {
     pub context: ContextArgs,
     #[command(flatten)]
     pub overrides: OverrideArgs,
+}
+
+/// Arguments of `render`.
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// The model, as `list` names it
+    pub name: String,
+    /// A file with the body of a request to /v1/chat/completions or /v1/completions, tools included
+    #[arg(long, value_name = "FILE")]
+    pub request: PathBuf,
+    /// A checkpoint directory or a .gguf file [default: where `pull` puts them]
+    #[arg(long, value_name = "PATH")]
+    pub weights: Option<PathBuf>,
 }
 
 /// Arguments of `bench`.

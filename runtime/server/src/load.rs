@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tenon_core::memory::{self, Flags, Settings};
 use tenon_core::model::{self, Memory, ModelEntry, ModelInfo, PullSource, SamplingDefaults};
 use tenon_core::weights::Checkpoint;
+use tenon_engine::template;
 use tenon_engine::{ChatTemplate, Engine, EngineConfig, Request, SamplingParams, Tokenizer, random_seed};
 use tenon_formats::overrides::Asked;
 
@@ -79,6 +80,26 @@ pub struct Loaded {
     pub memory: Memory,
 }
 
+/// Tokenizer and chat template of a model, the latter tried with the tools and the reasoning of its spec; raw prompts need none.
+pub fn words(
+    info: &ModelInfo,
+    template: model::ChatTemplate,
+    checkpoint: &Checkpoint,
+    raw: bool,
+) -> Result<(Tokenizer, Option<ChatTemplate>), Failure> {
+    let tokenizer = Tokenizer::load(checkpoint)?;
+    if tokenizer.vocab_size() > info.vocab_size {
+        let (tokens, rows) = (tokenizer.vocab_size(), info.vocab_size);
+        return Err(format!("the tokenizer has {tokens} tokens, and {} has embeddings for {rows}", info.name).into());
+    }
+    if raw {
+        return Ok((tokenizer, None));
+    }
+    let settings = template::Settings { tools: info.tools, reasoning: info.reasoning };
+    let template = template::load(checkpoint, template, settings, &tokenizer)?;
+    Ok((tokenizer, template))
+}
+
 /// Which model, and what flags say of it.
 pub struct Wanted<'a> {
     /// The model, as `list` names it.
@@ -131,11 +152,6 @@ pub fn for_text(models: &[&'static ModelEntry], wanted: &Wanted<'_>) -> Result<L
 pub fn for_plan(plan: &Plan, wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
     let started = Instant::now();
     let info = plan.entry.info;
-    let tokenizer = Tokenizer::load(&plan.checkpoint)?;
-    if tokenizer.vocab_size() > info.vocab_size {
-        let (tokens, rows) = (tokenizer.vocab_size(), info.vocab_size);
-        return Err(format!("the tokenizer has {tokens} tokens, and {} has embeddings for {rows}", info.name).into());
-    }
     let source = match &wanted.overrides.chat_template {
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|e| format!("--chat-template {}: {e}", path.display()))?;
@@ -144,7 +160,7 @@ pub fn for_plan(plan: &Plan, wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
         }
         None => info.chat_template,
     };
-    let template = if wanted.raw { None } else { ChatTemplate::load(&plan.checkpoint, source, &tokenizer)? };
+    let (tokenizer, template) = words(info, source, &plan.checkpoint, wanted.raw)?;
     let model = plan.load()?;
     let memory = model.memory();
     let engine = Engine::new(model, EngineConfig { chunk: CHUNK, max_sequences: wanted.sequences })?;

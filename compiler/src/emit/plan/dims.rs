@@ -1,5 +1,7 @@
 //! What a model is, in a few lines.
 
+use tenon_formats::tools::{Settings, Teaching, ToolSettings};
+
 use super::line;
 use crate::diagnostic::thousands;
 use crate::lower;
@@ -40,6 +42,29 @@ pub(super) fn dims(model: &Model, text: &mut String) {
         if let Ffn::Moe(moe) = ffn {
             line(text, format!("{name:<11} {}", router(moe)));
         }
+    }
+    formats(model.formats, text);
+}
+
+/// How the model calls tools and marks reasoning, where it does.
+fn formats(Settings { tools, reasoning }: Settings, text: &mut String) {
+    if let Some(ToolSettings { parser, skip_template_tools, steering, thinking }) = tools {
+        let source = match parser.teaching() {
+            Teaching::Template if !skip_template_tools => "the chat template",
+            _ => "the parser's prompt",
+        };
+        let begun = parser
+            .opening()
+            .filter(|_| steering)
+            .map_or(String::new(), |opening| format!(", a forced call begun with {opening}"));
+        let thinking = match (thinking, reasoning) {
+            (false, Some(_)) => ", no reasoning beside them",
+            _ => "",
+        };
+        line(text, format!("tools       {parser}, taught by {source}{begun}{thinking}"));
+    }
+    if let Some(reasoning) = reasoning {
+        line(text, format!("reasoning   {reasoning}"));
     }
 }
 

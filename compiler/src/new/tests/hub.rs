@@ -135,7 +135,7 @@ fn mistral_small_4_native() -> Checkpoint {
     }"#,
     );
     let config = CanonicalConfig::from_mistral(params.to_string().as_bytes()).unwrap();
-    Checkpoint { format: Format::Mistral, config, tensors: None, has_chat_template: true, generation: None }
+    Checkpoint { format: Format::Mistral, config, tensors: None, template: None, generation: None }
 }
 
 fn llama_3_1() -> Value {

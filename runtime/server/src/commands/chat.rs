@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use serde_json::Value;
 use tenon_core::model::ModelEntry;
-use tenon_engine::template::message;
+use tenon_engine::template::{self, message};
 use tenon_engine::{ChatTemplate, Conversation, FinishReason};
 
 use super::answer;
@@ -63,7 +63,7 @@ pub fn run(args: &ChatArgs, models: &[&'static ModelEntry]) -> Result<(), Failur
 /// One message and its answer. What goes wrong with it is reported, and the conversation goes on without that message.
 fn turn(args: &ChatArgs, loaded: &mut Loaded, template: &ChatTemplate, history: &mut History, text: &str) -> Result<(), Failure> {
     history.messages.push(message("user", text));
-    let prompt = match template.encode(&loaded.tokenizer, &Conversation::new(&history.messages)) {
+    let prompt = match template::encode(template, &loaded.tokenizer, &Conversation::new(&history.messages)) {
         Ok(prompt) => prompt,
         Err(error) => {
             history.messages.pop();

@@ -2,7 +2,7 @@
 
 use tenon_core::model::ModelEntry;
 use tenon_engine::Conversation;
-use tenon_engine::template::message;
+use tenon_engine::template::{self, message};
 
 use super::answer;
 use crate::cli::GenerateArgs;
@@ -60,5 +60,5 @@ fn prompt_ids(loaded: &Loaded, args: &GenerateArgs) -> Result<Vec<u32>, Failure>
     };
     let system = args.system.as_deref().map(|text| message("system", text));
     let messages: Vec<_> = system.into_iter().chain([message("user", &args.prompt)]).collect();
-    Ok(template.encode(&loaded.tokenizer, &Conversation::new(&messages))?)
+    Ok(template::encode(template, &loaded.tokenizer, &Conversation::new(&messages))?)
 }

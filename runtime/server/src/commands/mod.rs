@@ -7,6 +7,7 @@ mod generate;
 mod list;
 mod logits;
 mod pull;
+mod render;
 mod serve;
 
 use tenon_core::model::ModelEntry;
@@ -22,6 +23,7 @@ pub fn run(command: Command, models: &[&'static ModelEntry]) -> Result<(), Failu
         Command::Generate(args) => generate::run(&args, models),
         Command::Chat(args) => chat::run(&args, models),
         Command::Serve(args) => serve::run(&args, models),
+        Command::Render(args) => render::run(&args, models),
         Command::Bench(args) => bench::run(&args, models),
         Command::Logits(args) => logits::run(&args, models),
     }

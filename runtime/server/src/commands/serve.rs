@@ -46,14 +46,9 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     }
     let loaded = load::for_plan(&plan, &wanted)?;
     let (context, memory, queue) = (loaded.context, loaded.memory, usize::from(args.queue));
-    let served = Served {
-        name: loaded.info.name.to_owned(),
-        tokenizer: loaded.tokenizer,
-        template: loaded.template,
-        context,
-        sampling,
-        plan: report(&plan, args, sampling, spec),
-    };
+    let served =
+        Served { name: loaded.info.name.to_owned(), tokenizer: loaded.tokenizer, template: loaded.template, context, sampling };
+    let report = report(&plan, args, sampling, spec);
     let limits = Limits { max_sequences, queue, max_body_bytes: MAX_BODY_BYTES };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(IO_THREADS).enable_all().build()?;
     runtime.block_on(async {
@@ -66,7 +61,7 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
             )
         })?;
         let address = listener.local_addr()?;
-        let server = Server::start(served, loaded.engine, limits)?;
+        let server = Server::start(served, report, loaded.engine, limits)?;
         eprintln!("{}", ready(&args.name, address, memory, context, max_sequences, queue));
         Ok(server.run(listener, signals.drain()).await?)
     })

@@ -13,6 +13,7 @@ mod request;
 mod routes;
 mod worker;
 
+use std::borrow::Cow;
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -44,8 +45,6 @@ pub struct Served {
     pub context: usize,
     /// Sampling parameters of a request that states none.
     pub sampling: SamplingDefaults,
-    /// What is running and where it comes from, as `GET /debug/plan` answers.
-    pub plan: Value,
 }
 
 /// How much the server takes on.
@@ -74,6 +73,7 @@ pub enum ServeError {
 #[derive(Debug)]
 struct Service {
     served: Served,
+    plan: Value,
     worker: Worker,
     max_body_bytes: usize,
     /// Seconds since 1970.
@@ -88,10 +88,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the thread of the engine.
-    pub fn start(served: Served, engine: Engine, limits: Limits) -> std::io::Result<Self> {
+    /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
+    pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
         let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
-        let service = Service { served, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
+        let service = Service { served, plan, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
         Ok(Self { service: Arc::new(service), engine })
     }
 
@@ -153,6 +153,18 @@ impl Service {
             None => Err(self.worker.gone()),
         }
     }
+}
+
+/// The text of a request's prompt: what the routes would tokenize.
+///
+/// # Errors
+/// What a route would refuse the body for, in one line.
+pub fn render(served: &Served, body: Value) -> Result<String, String> {
+    let prompt = match body.get("prompt") {
+        Some(_) => openai::read_completion(body, &served.name).map(|(request, _)| request.prompt),
+        None => openai::read_to_render(body, &served.name),
+    };
+    prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
 }
 
 fn seconds_since_1970() -> u64 {

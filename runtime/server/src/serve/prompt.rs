@@ -1,48 +1,50 @@
-//! From a prompt to token ids: the one way, for generating and for counting.
+//! From a request to its prompt: the one way, for generating, for counting and for showing.
 
-use tenon_engine::template::TemplateError;
+use std::borrow::Cow;
+
+use tenon_engine::template::{self, TemplateError};
 use tenon_engine::tokenizer::TokenizerError;
-use tenon_engine::{ChatTemplate, Conversation};
-
-use serde_json::{Value, json};
+use tenon_engine::{Conversation, SpecialTokens};
 
 use super::Served;
 use super::error::ApiError;
-use super::request::Prompt;
+use super::request::{Chat, Prompt};
 
-/// Renders and tokenizes.
+/// The token ids that the model reads.
 pub(super) fn token_ids(served: &Served, prompt: &Prompt) -> Result<Vec<u32>, ApiError> {
     match prompt {
-        Prompt::Messages(messages) => {
-            let Some(template) = &served.template else {
-                let message = format!("{} has no chat format; /v1/completions continues a text", served.name);
-                return Err(ApiError::field("unsupported_value", "messages", message));
-            };
-            let messages = for_template(template, messages);
-            template.encode(&served.tokenizer, &Conversation::new(&messages)).map_err(template_error)
-        }
+        Prompt::Chat(chat) => served.tokenizer.encode_rendered(&rendered(served, chat)?).map_err(tokenizer_error),
         Prompt::Text(text) => served.tokenizer.encode_text(text).map_err(tokenizer_error),
         Prompt::Tokens(ids) => Ok(ids.clone()),
     }
 }
 
-/// Messages with roles that the template knows.
-fn for_template(template: &ChatTemplate, messages: &[Value]) -> Vec<Value> {
-    let mut messages = messages.to_vec();
-    if !template.knows_developer() {
-        for message in messages.iter_mut().filter(|message| message["role"] == "developer") {
-            message["role"] = json!("system");
-        }
+/// The text that the model reads.
+pub(super) fn text<'p>(served: &Served, prompt: &'p Prompt) -> Result<Cow<'p, str>, ApiError> {
+    match prompt {
+        Prompt::Chat(chat) => rendered(served, chat).map(Cow::Owned),
+        Prompt::Text(text) => Ok(Cow::Borrowed(text)),
+        Prompt::Tokens(ids) => served
+            .tokenizer
+            .decode(ids, SpecialTokens::Show)
+            .map(Cow::Owned)
+            .map_err(|error| ApiError::field("invalid_value", "prompt", error.to_string())),
     }
-    messages
 }
 
-fn template_error(error: TemplateError) -> ApiError {
-    match error {
-        TemplateError::File(error) => tokenizer_error(error),
-        // It has rendered a plain conversation at load, so what it cannot do lies in this one.
-        other => ApiError::field("unsupported_value", "messages", other.to_string()),
-    }
+fn rendered(served: &Served, chat: &Chat) -> Result<String, ApiError> {
+    let Some(template) = &served.template else {
+        let message = format!("{} has no chat format; /v1/completions continues a text", served.name);
+        return Err(ApiError::field("unsupported_value", "messages", message));
+    };
+    let tools = &chat.tools;
+    let conversation =
+        Conversation { tools: Some(&tools.declared), call_forced: tools.call_forced, ..Conversation::new(&chat.messages) };
+    template::prompt(template, &conversation).map_err(|error| {
+        // The template has rendered plain conversations at load, so what it cannot do lies in this one.
+        let field = if error == template::PromptError::NoTools { "tools" } else { "messages" };
+        ApiError::field("unsupported_value", field, TemplateError::Prompt(error).to_string())
+    })
 }
 
 fn tokenizer_error(error: TokenizerError) -> ApiError {

@@ -23,18 +23,36 @@ pub(super) struct GenerateRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Prompt {
     /// A conversation, which the chat template renders.
-    Messages(Vec<Value>),
+    Chat(Chat),
     /// A text as it is.
     Text(String),
     /// Token ids as they are.
     Tokens(Vec<u32>),
 }
 
+/// A conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Chat {
+    /// In the form that chat templates read.
+    pub(super) messages: Vec<Value>,
+    /// What may be called.
+    pub(super) tools: Tools,
+}
+
+/// Tools of a conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Tools {
+    /// As the API declares them.
+    pub(super) declared: Vec<Value>,
+    /// The answer must be a call.
+    pub(super) call_forced: bool,
+}
+
 impl Prompt {
     /// The field of the body that it came from.
     pub(super) fn field(&self) -> &'static str {
         match self {
-            Self::Messages(_) => "messages",
+            Self::Chat(_) => "messages",
             Self::Text(_) | Self::Tokens(_) => "prompt",
         }
     }

@@ -43,7 +43,7 @@ async fn health(State(service): State<Arc<Service>>) -> Response {
 }
 
 async fn plan(State(service): State<Arc<Service>>) -> Json<Value> {
-    Json(service.served.plan.clone())
+    Json(service.plan.clone())
 }
 
 async fn models(State(service): State<Arc<Service>>) -> Json<Value> {

@@ -6,6 +6,7 @@ mod client;
 mod load;
 mod logprobs;
 mod refusals;
+mod render;
 mod setup;
 mod shutdown;
 

@@ -9,8 +9,8 @@ use tenon_core::batch::BatchLimits;
 use tenon_core::model::SamplingDefaults;
 use tenon_core::rows::Rows;
 use tenon_engine::fake::{Fake, Spans, VOCAB};
-use tenon_engine::template::{Clock, TemplateSource};
-use tenon_engine::{ChatTemplate, Engine, EngineConfig, Tokenizer};
+use tenon_engine::template::{Clock, Settings, TemplateSource, prepare};
+use tenon_engine::{Engine, EngineConfig, Tokenizer};
 use tenon_server::serve::{Limits, ServeError, Served, Server};
 use tokio::sync::oneshot;
 
@@ -94,12 +94,13 @@ impl TestServer {
         });
         let steps = fake.steps();
         let engine = Engine::new(Box::new(fake), EngineConfig { chunk: 32, max_sequences }).unwrap();
-        let tokenizer = tokenizer();
-        let template = ChatTemplate::new(&TemplateSource::new(TEMPLATE), tokenizer.named_tokens(), Clock::Fixed(0)).unwrap();
-        let sampling = SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 };
-        let plan = json!({ "model": MODEL, "overrides": [] });
-        let served = Served { name: MODEL.into(), tokenizer, template: Some(template), context: CONTEXT, sampling, plan };
-        let server = Server::start(served, engine, Limits { max_sequences, queue, max_body_bytes: MAX_BODY }).unwrap();
+        let server = Server::start(
+            served(Settings::default()),
+            json!({ "model": MODEL }),
+            engine,
+            Limits { max_sequences, queue, max_body_bytes: MAX_BODY },
+        )
+        .unwrap();
 
         let (shutdown, ended) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
@@ -144,6 +145,14 @@ impl Drop for TestServer {
             let _ = thread.join();
         }
     }
+}
+
+/// The model as far as text is concerned, with what a spec says about tools.
+pub fn served(settings: Settings) -> Served {
+    let tokenizer = tokenizer();
+    let template = prepare(&TemplateSource::new(TEMPLATE), tokenizer.named_tokens(), Clock::Fixed(0), settings).unwrap();
+    let sampling = SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 };
+    Served { name: MODEL.into(), tokenizer, template: Some(template), context: CONTEXT, sampling }
 }
 
 fn text_of(tokens: &[u32]) -> String {

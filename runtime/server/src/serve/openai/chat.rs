@@ -2,19 +2,33 @@
 
 use serde_json::{Value, json};
 
-use super::{Delivery, messages, params};
+use super::{Delivery, messages, params, tools};
 use crate::serve::error::ApiError;
 use crate::serve::fields::Fields;
-use crate::serve::request::{GenerateRequest, Prompt};
+use crate::serve::request::{Chat, GenerateRequest, Prompt, Tools};
 
 /// Most alternatives of a token.
 const MAX_TOP_LOGPROBS: i128 = 20;
 
 /// Reads a body for the model that is served.
 pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateRequest, Delivery), ApiError> {
+    read_with(body, served, tools::refuse)
+}
+
+/// Reads a body whose prompt is to be shown, which may declare tools.
+pub(in crate::serve) fn read_to_render(body: Value, served: &str) -> Result<Prompt, ApiError> {
+    read_with(body, served, tools::read).map(|(request, _)| request.prompt)
+}
+
+fn read_with(
+    body: Value,
+    served: &str,
+    tools: impl FnOnce(&mut Fields) -> Result<Tools, ApiError>,
+) -> Result<(GenerateRequest, Delivery), ApiError> {
     let mut fields = Fields::new(body, "")?;
     params::model(&mut fields, served)?;
-    let prompt = Prompt::Messages(messages::read(fields.required("messages")?)?);
+    let messages = messages::read(fields.required("messages")?)?;
+    let prompt = Prompt::Chat(Chat { messages, tools: tools(&mut fields)? });
     let max_tokens = max_tokens(&mut fields)?;
     let sampling = params::sampling(&mut fields)?;
     let stop = params::stop(&mut fields)?;
@@ -51,9 +65,6 @@ fn logprobs(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
 
 /// Documented fields that are not implemented, with the values that ask for nothing.
 fn not_implemented(fields: &mut Fields) -> Result<(), ApiError> {
-    // First the tools that a choice could be among, so that the error names what the request is about.
-    fields.unsupported("tools", &[json!([])])?;
-    fields.unsupported("tool_choice", &[json!("none")])?;
     fields.unsupported("parallel_tool_calls", &[json!(true), json!(false)])?;
     fields.unsupported("functions", &[json!([])])?;
     fields.unsupported("function_call", &[json!("none")])?;
@@ -92,7 +103,7 @@ mod tests {
     fn a_plain_request_leaves_everything_open() {
         let (request, delivery) = accepted(json!({}));
         let expected = GenerateRequest {
-            prompt: Prompt::Messages(vec![json!({"role": "user", "content": "Hi"})]),
+            prompt: Prompt::Chat(Chat { messages: vec![json!({"role": "user", "content": "Hi"})], tools: Tools::default() }),
             sampling: Sampling::default(),
             max_tokens: None,
             stop: vec![],

@@ -7,8 +7,9 @@ mod messages;
 mod params;
 mod reply;
 mod stream;
+mod tools;
 
-pub(super) use chat::read as read_chat;
+pub(super) use chat::{read as read_chat, read_to_render};
 pub(super) use completions::read as read_completion;
 pub(super) use reply::{Reply, Route};
 pub(super) use stream::stream;

@@ -1,0 +1,127 @@
+//! `tools` and `tool_choice`.
+
+use serde_json::{Value, json};
+
+use crate::serve::error::ApiError;
+use crate::serve::fields::{Fields, wrong_type};
+use crate::serve::request::Tools;
+
+/// Refuses tools: what a model calls would reach the client as text.
+pub(super) fn refuse(fields: &mut Fields) -> Result<Tools, ApiError> {
+    // First the tools that a choice could be among, so that the error names what the request is about.
+    fields.unsupported("tools", &[json!([])])?;
+    fields.unsupported("tool_choice", &[json!("none")])?;
+    Ok(Tools::default())
+}
+
+/// Reads the tools that a prompt declares. A choice of none declares none.
+pub(super) fn read(fields: &mut Fields) -> Result<Tools, ApiError> {
+    let declared = match fields.take("tools") {
+        None => Vec::new(),
+        Some(Value::Array(tools)) => tools,
+        Some(other) => return Err(wrong_type("tools", "an array", &other)),
+    };
+    let names: Vec<String> =
+        declared.iter().enumerate().map(|(i, tool)| name(tool.clone(), &format!("tools[{i}]"))).collect::<Result<_, _>>()?;
+    let call_forced = match fields.take("tool_choice") {
+        None => false,
+        Some(Value::String(choice)) => match choice.as_str() {
+            "auto" => false,
+            "none" => return Ok(Tools::default()),
+            "required" => true,
+            other => {
+                let message = format!("`tool_choice` is `{other}`, and must be none, auto, required or a function");
+                return Err(ApiError::field("invalid_value", "tool_choice", message));
+            }
+        },
+        Some(chosen) => {
+            let chosen = name(chosen, "tool_choice")?;
+            if !names.contains(&chosen) {
+                let message = format!("`tool_choice` names `{chosen}`, which is not among `tools`");
+                return Err(ApiError::field("invalid_value", "tool_choice.function.name", message));
+            }
+            true
+        }
+    };
+    if call_forced && declared.is_empty() {
+        let message = "`tool_choice` asks for a call, and `tools` has nothing to call";
+        return Err(ApiError::field("invalid_value", "tool_choice", message));
+    }
+    Ok(Tools { declared, call_forced })
+}
+
+/// The name of a function, as a tool or as a choice.
+fn name(value: Value, at: &str) -> Result<String, ApiError> {
+    let mut fields = Fields::new(value, at)?;
+    let kind = fields.required_string("type")?;
+    if kind != "function" {
+        let message = format!("`{at}.type` is `{kind}`, and must be function");
+        return Err(ApiError::field("unsupported_value", fields.name("type"), message));
+    }
+    let mut function = fields.required("function").and_then(|function| Fields::new(function, fields.name("function")))?;
+    fields.finish()?;
+    let name = function.required_string("name")?;
+    function.string("description")?;
+    function.boolean("strict")?;
+    match function.take("parameters") {
+        None | Some(Value::Object(_)) => {}
+        Some(other) => return Err(wrong_type(&function.name("parameters"), "an object", &other)),
+    }
+    function.finish()?;
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools(body: Value) -> Result<Tools, ApiError> {
+        let mut fields = Fields::new(body, "")?;
+        let tools = read(&mut fields)?;
+        fields.finish()?;
+        Ok(tools)
+    }
+
+    fn f() -> Value {
+        json!({"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}, "strict": false}})
+    }
+
+    #[test]
+    fn a_choice_says_whether_a_call_is_forced_and_whether_tools_are_declared() {
+        let chosen = json!({"type": "function", "function": {"name": "f"}});
+        for (choice, declared, call_forced) in [
+            (json!(null), 1, false),
+            (json!("auto"), 1, false),
+            (json!("none"), 0, false),
+            (json!("required"), 1, true),
+            (chosen, 1, true),
+        ] {
+            let read = tools(json!({"tools": [f()], "tool_choice": choice})).unwrap();
+            assert_eq!((read.declared.len(), read.call_forced), (declared, call_forced), "{choice}");
+        }
+        assert_eq!(tools(json!({"tools": [f()]})).unwrap().declared, [f()]);
+        assert_eq!(tools(json!({})).unwrap(), Tools::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_from_the_root() {
+        for (body, param) in [
+            (json!({"tools": {}}), "tools"),
+            (json!({"tools": [f(), {"type": "function"}]}), "tools[1].function"),
+            (json!({"tools": [{"type": "custom"}]}), "tools[0].type"),
+            (
+                json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": []}}]}),
+                "tools[0].function.parameters",
+            ),
+            (json!({"tools": [{"type": "function", "function": {"name": "f", "x": 1}}]}), "tools[0].function.x"),
+            (json!({"tools": [f()], "tool_choice": "any"}), "tool_choice"),
+            (json!({"tools": [], "tool_choice": "required"}), "tool_choice"),
+            (
+                json!({"tools": [f()], "tool_choice": {"type": "function", "function": {"name": "g"}}}),
+                "tool_choice.function.name",
+            ),
+        ] {
+            assert_eq!(tools(body.clone()).unwrap_err().param.as_deref(), Some(param), "{body}");
+        }
+    }
+}
