@@ -120,15 +120,16 @@ impl Running {
     fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut said = Vec::new();
+        // Made before it is waited for, so that it ends where the wait fails.
+        let mut running = Self { child, address: String::new(), said: Vec::new() };
         loop {
-            let Some(line) = lines.next() else { panic!("it ended: {said:?}") };
+            let Some(line) = lines.next() else { panic!("it ended: {:?}", running.said) };
             let line = line.unwrap();
-            if let Some(rest) = line.split_once(" at http://").map(|(_, rest)| rest) {
-                let address = rest.split(';').next().unwrap().to_owned();
-                return Self { child, address, said };
+            if let Some((_, address)) = line.split_once(" at http://") {
+                running.address = address.split(';').next().unwrap().to_owned();
+                return running;
             }
-            said.push(line);
+            running.said.push(line);
         }
     }
 
