@@ -46,7 +46,7 @@ fn main() {
 pub const MODELS: &[&tenon_core::model::ModelEntry] = &[
 {entries}];
 /// What the loader compares a checkpoint of each with.
-pub const TABLES: &[(&str, &[tenon_core::weights::TensorCheck<'static>], &tenon_core::weights::ConfigContract<'static>)] = &[
+pub const TABLES: &[(&str, &[tenon_core::weights::PlannedTensor], &tenon_core::weights::ConfigContract<'static>)] = &[
 {tables}];
 "
     );

@@ -12,7 +12,8 @@ use crate::model::Target;
 use crate::program::Program;
 
 pub(crate) use plan::instance;
-pub use plan::{Deployment, deployment, kernels as kernels_text, plan as plan_text};
+use plan::workspace;
+pub use plan::{Ask, Deployment, Unplanned, deployment, fit, kernels as kernels_text, plan as plan_text};
 
 /// One output file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,7 @@ pub fn model(programs: &[Program<'_>]) -> Vec<File> {
         file("tensors.rs", weights::tensors(&programs[0])),
         file("weights.rs", weights::weights(&programs[0])),
         file("plan.txt", plan::plan(programs)),
+        file("plan.json", plan::facts(programs)),
     ];
     for program in programs {
         match program.target {

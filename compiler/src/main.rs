@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::Value;
 use tenon_compiler::diagnostic::{Diagnostics, Format, Id, did_you_mean, quoted};
 use tenon_compiler::driver::DiffError;
+use tenon_compiler::emit::{Ask, Unplanned};
 use tenon_compiler::model::{CheckpointFormat, Model};
 use tenon_compiler::source::SourceMap;
 use tenon_compiler::{driver, emit, emittable, files, models, programs};
+use tenon_formats::memory::{Budget, device, parse_size};
 
 /// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
 #[derive(Parser)]
@@ -60,7 +63,8 @@ enum Command {
         #[arg(long)]
         exit_code: bool,
     },
-    /// What a model costs: parameters, weights, cache bytes per token, a decode step.
+    /// What a model costs: parameters, weights, cache bytes per token, a decode step; and the memory of a deployment, pool by
+    /// pool. Exit 1 when that does not fit.
     Plan {
         /// The model.
         name: String,
@@ -70,6 +74,8 @@ enum Command {
         /// The kernel of each op instead: which one, why, why no other, and how it is launched at the largest step.
         #[arg(long, conflicts_with = "json")]
         kernels: bool,
+        #[command(flatten)]
+        deployment: DeploymentArgs,
     },
     /// Write model-specs/NAME/MODEL.toml from a checkpoint: a folder with config.json or params.json, or a GGUF file.
     New {
@@ -84,6 +90,47 @@ enum Command {
         /// Such as `head-group`.
         id: Option<String>,
     },
+}
+
+/// A deployment whose memory is planned.
+#[derive(Args)]
+struct DeploymentArgs {
+    /// Tokens that one sequence has room for [default: the model's, at most 8192]
+    #[arg(long, value_name = "TOKENS")]
+    context: Option<u64>,
+    /// Sequences at a time [default: 1]
+    #[arg(long, value_name = "N")]
+    sequences: Option<u64>,
+    /// Snapshots of recurrent states [default: 0]
+    #[arg(long, value_name = "N")]
+    snapshots: Option<u64>,
+    /// What the KV cache stores [default: the first that the spec allows]
+    #[arg(long, value_name = "DTYPE")]
+    kv_cache_dtype: Option<String>,
+    /// The format of every matrix [default: the first that the spec accepts]
+    #[arg(long, value_name = "FORMAT")]
+    weights_format: Option<String>,
+    /// Threads that compute [default: 2]
+    #[arg(long, value_name = "N")]
+    threads: Option<u64>,
+    /// A device whose memory it must fit into
+    #[arg(long, value_name = "NAME", value_parser = on_device, conflicts_with = "memory")]
+    device: Option<Budget>,
+    /// Memory that it must fit into, such as 24GiB
+    #[arg(long, value_name = "SIZE", value_parser = of_size)]
+    memory: Option<Budget>,
+}
+
+fn on_device(name: &str) -> Result<Budget, String> {
+    let known = device::DEVICES.map(|device| device.name);
+    match device::device(name) {
+        Some(device) => Ok(Budget { bytes: device.bytes, from: device.name.to_owned() }),
+        None => Err(did_you_mean(name, known).unwrap_or_else(|| format!("there are {}", known.join(", ")))),
+    }
+}
+
+fn of_size(size: &str) -> Result<Budget, String> {
+    Ok(Budget { bytes: parse_size(size)?, from: "--memory".to_owned() })
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -144,17 +191,18 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             }
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
-        Command::Plan { name, json, kernels } => {
+        Command::Plan { name, json, kernels, deployment } => {
             let names = std::slice::from_ref(name);
             let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
+            let mut fits = true;
             for model in &checked {
                 if *kernels {
                     show(&emit::kernels_text(&programs(model)))?;
                 } else {
-                    plan(model, *json)?;
+                    fits &= plan(model, *json, deployment)?;
                 }
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Command::Diff { .. } | Command::Explain { .. } | Command::New { .. } => unreachable!("handled above"),
     }
@@ -296,10 +344,28 @@ fn build(root: &Path, sources: &SourceMap, frozen: bool) -> Result<ExitCode, Str
     Ok(ExitCode::SUCCESS)
 }
 
-fn plan(model: &Model, json: bool) -> Result<(), String> {
+/// Prints the plan with the memory of the deployment, and says whether that fits.
+fn plan(model: &Model, json: bool, args: &DeploymentArgs) -> Result<bool, String> {
     let programs = programs(model);
+    let Some(program) = programs.first() else { return Err(format!("{} has no target that is planned", model.name)) };
+    let ask = Ask {
+        context: args.context,
+        sequences: args.sequences,
+        snapshots: args.snapshots,
+        kv_cache_dtype: args.kv_cache_dtype.clone(),
+        weights_format: args.weights_format.clone(),
+        threads: args.threads,
+    };
+    let budget = args.device.as_ref().or(args.memory.as_ref());
+    let (table, refusal) = match emit::fit(program, &ask, budget) {
+        Ok(table) => (table, None),
+        Err(Unplanned::Ask(message)) => return Err(message),
+        Err(Unplanned::Memory(refusal)) => (refusal.table.clone(), Some(refusal)),
+    };
     if json {
-        let facts: Vec<_> = programs.iter().map(emit::deployment).collect();
+        let facts: Result<Vec<Value>, _> = programs.iter().map(|p| serde_json::to_value(emit::deployment(p))).collect();
+        let mut facts = facts.map_err(|e| e.to_string())?;
+        facts[0]["deployment"] = table.json(budget);
         // One target is one object, so that `plan NAME --json` has the parameters at its top.
         let text = match facts.as_slice() {
             [one] => serde_json::to_string_pretty(one),
@@ -308,8 +374,15 @@ fn plan(model: &Model, json: bool) -> Result<(), String> {
         show(&format!("{}\n", text.map_err(|e| e.to_string())?))?;
     } else {
         show(&emit::plan_text(&programs))?;
+        if refusal.is_none() {
+            let available = budget.map_or_else(String::new, |budget| budget.line("  "));
+            show(&format!("\n{}\n{}{available}", table.title, table.text("  ")))?;
+        }
     }
-    Ok(())
+    if let Some(refusal) = &refusal {
+        eprint!("{}", refusal.report(&model.name));
+    }
+    Ok(refusal.is_none())
 }
 
 fn new(root: &Path, name: &str, from: &Path) -> Result<ExitCode, String> {

@@ -103,7 +103,7 @@ fn the_working_tree_is_compared_with_head_and_files_with_generated() {
     folder.edit(LLAMA, "rope_theta = 10000.0", "rope_theta = 20000.0");
     let summary = "specs: HEAD -> working tree\n\nllama\n  scales        mixer.attention.rope.rope_theta 10000.0 -> 20000.0\n\n\
                    files: generated/ as it stands -> what the working tree's specs emit\n";
-    let files = "  generated/src/llama/  config.rs +1 -1, mod.rs +1 -1, plan.txt +1 -1\n";
+    let files = "  generated/src/llama/  config.rs +1 -1, mod.rs +1 -1, plan.json +1 -1, plan.txt +1 -1\n";
     assert_eq!(folder.diff(&[], 0), format!("{summary}{files}"));
     assert_eq!(folder.diff(&["llama", "--exit-code"], 1), format!("{summary}{files}"));
     assert_eq!(folder.diff(&["qwen3", "--exit-code"], 0), nothing);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tenon_core::batch::{Batch, PageId, SnapshotId, StateSlot, WantLogits};
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::model::{LoadOptions, Logits, Model, ModelEntry};
+use tenon_core::memory::Settings;
+use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelEntry};
 use tenon_core::weights::{Checkpoint, LoadError};
 
 /// How a test loads a model and cuts its prompt.
@@ -85,9 +86,32 @@ pub fn try_load(
         snapshots: 2,
         max_batch_tokens: sequences * tokens,
         max_logit_rows: rows,
+        max_positions: None,
     };
     let load = entry.cpu.expect("goldens have the target cpu");
-    load(&checkpoint, &options)
+    let model = load(&checkpoint, &options)?;
+    assert_planned(entry, &checkpoint, &options, tokens, model.memory());
+    Ok(model)
+}
+
+/// What is planned before a load, from headers alone, is what the load then holds, pool by pool and byte by byte.
+fn assert_planned(entry: &ModelEntry, checkpoint: &Checkpoint, options: &LoadOptions, context: usize, memory: Memory) {
+    let n = |value: usize| value as u64;
+    let needs = entry.needs(checkpoint).unwrap_or_else(|e| panic!("it was loaded, and is not planned: {e}"));
+    let dtype = options.kv_cache_dtype.as_str();
+    let settings = Settings {
+        snapshots: n(options.snapshots),
+        kv: needs.kv.iter().position(|kv| kv.dtype == dtype).expect("it was loaded with this dtype"),
+        page_size: n(options.page_size),
+        ..Settings::new(n(context), n(options.state_slots), n(options.threads))
+    };
+    let table = needs.plan(&settings);
+    let (tokens, rows) = (n(options.max_batch_tokens), n(options.max_logit_rows));
+    let step = [needs.workspace.activations(tokens, rows), needs.workspace.rooms(tokens, settings.threads)];
+    let planned = [table.weights, table.cache, table.state, table.snapshots, step[0], step[1]];
+    let held = [memory.weights, memory.cache, memory.state, memory.snapshots, memory.scratch, memory.rooms];
+    let name = entry.info.name;
+    assert_eq!(planned, held.map(n), "{name}: weights, cache, states, snapshots, activations, rooms of {options:?}");
 }
 
 /// Loads a model for a prompt of so many tokens; a prefix hit needs a second sequence.

@@ -59,6 +59,7 @@ fn refusal(name: &str, checkpoint: &Path) -> String {
         snapshots: 0,
         max_batch_tokens: 1,
         max_logit_rows: 1,
+        max_positions: None,
     };
     let checkpoint = Arc::new(Checkpoint::open(checkpoint).unwrap_or_else(|e| panic!("{e}")));
     let load = entry(name).cpu.expect("the spec lists the target cpu");

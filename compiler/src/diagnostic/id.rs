@@ -79,6 +79,8 @@ ids! {
     ConfigKeyUnbound = "config-key-unbound", "A key of config.json that nothing accounts for.";
     ToolFormatConflict = "tool-format-conflict", "A chat template and the parsers of the spec that do not agree.";
     TemplateUnsupported = "template-unsupported", "A chat template that cannot render what it is needed for.";
+    MemoryDoesNotFit = "memory-does-not-fit", "A deployment that needs more memory than there is.";
+    OverrideRefused = "override-refused", "A flag that says something else than the spec.";
     GeneratedStale = "generated-stale", "Generated files that differ from what the specs give.";
 }
 

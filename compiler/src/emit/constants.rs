@@ -14,7 +14,7 @@ use crate::model::{ChatTemplate, ConfigValue, Deviation, KvCache, KvDtype, Model
 use crate::program::{CacheDtype, Program, Schedule};
 
 /// What `mod.rs` may import from the runtime.
-const RUNTIME: [(&str, &[&str]); 5] = [
+const RUNTIME: [(&str, &[&str]); 6] = [
     ("tenon_core::dtype", &["KvDtypeName"]),
     (
         "tenon_core::model",
@@ -36,6 +36,7 @@ const RUNTIME: [(&str, &[&str]); 5] = [
     ("tenon_core::moe", &["GroupScore", "Router", "RouterScores"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "Rope", "RopeScaling"]),
     ("tenon_core::scale", &["QueryScale", "SoftmaxScale"]),
+    ("tenon_core::weights", &["CheckpointKind", "CheckpointNeeds"]),
 ];
 
 /// The text of `mod.rs`.
@@ -331,10 +332,23 @@ fn optional(text: Option<&str>) -> TokenStream {
 }
 
 fn entry(programs: &[Program<'_>]) -> TokenStream {
+    // A target without an emitter has no program: there is one of the CPU, or none.
     let cpu = if programs.iter().any(|p| p.target == Target::Cpu) { quote!(Some(cpu::load)) } else { quote!(None) };
+    let kind = super::weights::checkpoint_kind(programs[0].model);
     quote! {
         /// What the server lists and loads.
-        pub const ENTRY: ModelEntry = ModelEntry { info: &INFO, cpu: #cpu, plan: include_str!("plan.txt") };
+        pub const ENTRY: ModelEntry = ModelEntry {
+            info: &INFO,
+            cpu: #cpu,
+            workspace: &cpu_memory::WORKSPACE,
+            checkpoint: &CheckpointNeeds {
+                kind: CheckpointKind::#kind,
+                tensors: &tensors::TENSORS,
+                config: &CONFIG,
+            },
+            plan: include_str!("plan.txt"),
+            facts: include_str!("plan.json"),
+        };
     }
 }
 

@@ -18,12 +18,13 @@ use crate::model::{Kernel, KvDtype, Target};
 use crate::program::{CacheDtype, Op, Program};
 
 /// What generated code may import from the runtime, beside the functions of kernels.
-const RUNTIME: [(&str, &[&str]); 11] = [
+const RUNTIME: [(&str, &[&str]); 12] = [
     ("tenon_core::batch", &["Batch", "BatchLimits", "SnapshotId", "StateSlot"]),
     ("tenon_core::cache", &["LatentCache", "PagedKv"]),
     (CPU, &["Absorbed", "Cpu", "Expanded"]),
     ("tenon_core::dtype", &["Bf16", "F32", "Fp8E4m3", "KvDtype", "KvDtypeName"]),
     ("tenon_core::layers", &["each_layer", "per_layer"]),
+    ("tenon_core::memory", &["Room", "Workspace"]),
     ("tenon_core::model", &["LoadOptions", "Logits", "Memory", "Model", "ModelInfo", "StateError", "StepError"]),
     ("tenon_core::moe", &["ExpertRows", "Gelu", "GeluTanh", "Relu2", "Routes", "Silu"]),
     ("tenon_core::rope", &["Halves", "Interleaved", "RopeAngles"]),
@@ -41,15 +42,16 @@ pub fn cpu(program: &Program<'_>) -> String {
     let (step, load) = (step::step(program), step::load(program));
     let body = quote!(#tiles #(#blocks)* #step #load);
     let header = format!("{} on the CPU: one step over a batch, layer by layer.", model.name);
-    file(program, &header, &["Caches", "Scratch"], body)
+    file(program, &header, &["Caches", "Scratch", "WORKSPACE"], body)
 }
 
 /// The text of `cpu_memory.rs`.
 pub fn memory(program: &Program<'_>) -> String {
     let (caches, scratch, believed) = (memory::caches(program), memory::scratch(program), memory::state_bytes(program));
+    let workspace = memory::workspace(program);
     let what = if program.is_recurrent() { "caches, recurrent states and activations" } else { "caches and activations" };
     let header = format!("{} on the CPU: {what}.", program.model.name);
-    file(program, &header, &[], quote!(#caches #scratch #believed))
+    file(program, &header, &[], quote!(#caches #scratch #workspace #believed))
 }
 
 fn file(program: &Program<'_>, header: &str, memory: &[&str], body: TokenStream) -> String {
@@ -71,7 +73,8 @@ fn file(program: &Program<'_>, header: &str, memory: &[&str], body: TokenStream)
         imports.constants("super"),
     ];
     let own = own.into_iter().flatten();
-    let std = [imports.take("std::marker", ["PhantomData"]), imports.take("std::sync", ["Arc"])];
+    let std =
+        [imports.take("std::borrow", ["Cow"]), imports.take("std::marker", ["PhantomData"]), imports.take("std::sync", ["Arc"])];
     let std: Vec<TokenStream> = std.into_iter().flatten().collect();
     let std = (!std.is_empty()).then(|| quote!(#(#std)* #space));
     rust(&[header, &edit_line(&model.folder)], quote!(#std #(#runtime)* #space #(#own)* #space #body))

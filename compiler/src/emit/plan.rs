@@ -1,6 +1,8 @@
 //! `plan.txt` of a model: what a step costs, op by op, and what a deployment holds, for people who review a change.
 
 mod dims;
+mod facts;
+mod fit;
 mod kernels;
 mod memory;
 
@@ -10,10 +12,13 @@ use serde::Serialize;
 
 use crate::cost::{self, Cost, Step};
 use crate::diagnostic::thousands;
-use crate::model::{KvDtype, Model, ParamSet};
+use crate::model::{Kernel, KvDtype, Model, ParamSet};
 use crate::program::{Op, OpKind, Phase, Program, RowsOf};
 
+pub use facts::facts;
+pub use fit::{Ask, Unplanned, fit};
 pub use kernels::kernels;
+pub use memory::workspace;
 
 /// Context at which a plan states the cost of a decode step, or the model's own where that is shorter.
 const PLAN_CONTEXT: u64 = 8192;
@@ -56,7 +61,7 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
     let model = program.model;
     let dtypes = super::constants::common_dtypes(model);
     let named = |f: &dyn Fn(KvDtype) -> u64| dtypes.iter().map(|d| (d.as_str().to_owned(), f(*d))).collect();
-    let scratch = |rows| program.buffers.iter().filter(|b| b.buf.rows == rows).map(|b| 4 * b.buf.width as u64).sum::<u64>();
+    let workspace = workspace(program);
     let decode_context = PLAN_CONTEXT.min(model.max_position_embeddings as u64);
     let mut decode = Cost::default();
     // A decode step has spans of one token only.
@@ -78,8 +83,8 @@ pub fn deployment(program: &Program<'_>) -> Deployment {
             .collect(),
         kv_bytes_per_token: named(&|d| program.kv_bytes_per_token(d)),
         kv_bytes_per_sequence: named(&|d| program.kv_bytes_per_token(d) * model.max_position_embeddings as u64),
-        scratch_bytes_per_token: scratch(RowsOf::Tokens) + memory::routed_bytes(program),
-        scratch_bytes_per_logit_row: scratch(RowsOf::LogitRows),
+        scratch_bytes_per_token: workspace.token_bytes,
+        scratch_bytes_per_logit_row: workspace.logit_row_bytes,
         state_bytes_per_slot: program.state_bytes_per_slot(),
         state_bytes_per_snapshot: program.state_bytes_per_slot(),
         rollback_bytes: 0,
@@ -277,17 +282,23 @@ fn short(param: &str) -> &str {
     }
 }
 
-fn selection(program: &Program<'_>, text: &mut String) {
-    line(text, "kernels".to_owned());
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+/// Each op once, with the kernel that was selected for it.
+fn selected<'p>(program: &Program<'p>) -> Vec<(&'static str, &'p Kernel)> {
+    let mut seen: Vec<(&str, &Kernel)> = Vec::new();
     for op in program.ops.iter() {
         let requirement = op.requirement(&program.model.checkpoint.accept);
         let kernel = program.model.kernel(program.target, &requirement);
-        if seen.contains(&(requirement.op, &kernel.template)) {
-            continue;
+        if !seen.iter().any(|(op, known)| *op == requirement.op && known.template == kernel.template) {
+            seen.push((requirement.op, kernel));
         }
-        seen.push((requirement.op, &kernel.template));
-        line(text, format!("  {:<18} {:<24} {} ({})", requirement.op, kernel.template, kernel.rust, kernel.reason));
+    }
+    seen
+}
+
+fn selection(program: &Program<'_>, text: &mut String) {
+    line(text, "kernels".to_owned());
+    for (op, kernel) in selected(program) {
+        line(text, format!("  {op:<18} {:<24} {} ({})", kernel.template, kernel.rust, kernel.reason));
     }
 }
 

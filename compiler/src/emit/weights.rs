@@ -35,10 +35,10 @@ const RUNTIME: [(&str, &[&str]); 5] = [
             "NormSpec",
             "PlainExpertNames",
             "PlainExpertsSpec",
+            "PlannedTensor",
             "RowOrder",
             "Segment",
             "StorageFormat",
-            "TensorCheck",
             "VectorSpec",
         ],
     ),
@@ -57,8 +57,8 @@ pub fn tensors(program: &Program<'_>) -> String {
         #space
         #(#specs)*
         #space
-        /// Every tensor that the checkpoint must hold.
-        pub const TENSORS: [TensorCheck; #count] = [#(#checks),*];
+        /// Every tensor that the checkpoint must hold, and how it is kept.
+        pub const TENSORS: [PlannedTensor; #count] = [#(#checks),*];
     };
     let mut imports = Imports::of(&body);
     let layers = layer_names(program, &mut imports);
@@ -240,8 +240,14 @@ fn checks(program: &Program<'_>) -> Vec<TokenStream> {
             })),
         }
     }
+    // A tied head is packed beside the embedding: its tensor is compared once and kept twice.
+    let tied = program.tensors.iter().filter(|t| t.shared && t.role == Role::LmHead);
+    checks.extend(tied.map(|t| {
+        let name = spec_name(program, t);
+        quote!(#name.tied())
+    }));
     let ignored = program.model.checkpoint.ignore.iter();
-    checks.extend(ignored.map(|(name, reason)| quote!(TensorCheck::ignored(#name, #reason))));
+    checks.extend(ignored.map(|(name, reason)| quote!(PlannedTensor::ignored(#name, #reason))));
     checks
 }
 
@@ -325,11 +331,7 @@ fn all(program: &Program<'_>) -> TokenStream {
         let (name, kind) = (ident(&g.field), kind_type(program.model, g));
         quote!(+ self.#name.iter().map(#kind::bytes).sum::<usize>())
     });
-    let kind = ident(match program.model.checkpoint.format {
-        CheckpointFormat::Hf => "Hf",
-        CheckpointFormat::Gguf => "Gguf",
-        CheckpointFormat::Mistral => "Mistral",
-    });
+    let kind = checkpoint_kind(program.model);
     quote! {
         #space
         /// All weights.
@@ -359,6 +361,15 @@ fn all(program: &Program<'_>) -> TokenStream {
             }
         }
     }
+}
+
+/// The sort of the model's checkpoint: a variant of `CheckpointKind`.
+pub fn checkpoint_kind(model: &Model) -> proc_macro2::Ident {
+    ident(match model.checkpoint.format {
+        CheckpointFormat::Hf => "Hf",
+        CheckpointFormat::Gguf => "Gguf",
+        CheckpointFormat::Mistral => "Mistral",
+    })
 }
 
 /// The struct of a group's layers.

@@ -1,10 +1,13 @@
 //! bard-mla on the CPU: caches and activations.
 //! Generated from model-specs/bard-mla; edit the TOMLs there, then `cargo build`.
 
+use std::borrow::Cow;
+
 use tenon_core::batch::BatchLimits;
 use tenon_core::cache::LatentCache;
 use tenon_core::dtype::KvDtype;
 use tenon_core::layers::per_layer;
+use tenon_core::memory::{Room, Workspace};
 use tenon_core::moe::{ExpertRows, Routes};
 use tenon_core::rope::{Interleaved, RopeAngles};
 use tenon_core::rows::Rows;
@@ -77,6 +80,28 @@ impl Scratch {
             + self.q.bytes() + self.latent.bytes() + self.attn.bytes()
             + self.router.bytes() + self.o.bytes() + self.gate.bytes() + self.up.bytes()
             + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
-            + self.routes.bytes() + self.expert_rows.bytes()
+            + self.angles.bytes() + self.routes.bytes() + self.expert_rows.bytes()
     }
 }
+
+/// What a step computes in, as numbers: the memory of a deployment is planned with them.
+pub const WORKSPACE: Workspace = Workspace {
+    token_bytes: 9008,
+    logit_row_bytes: 5632,
+    fixed_bytes: 84,
+    rooms: Cow::Borrowed(
+        &[
+            Room::Expanded {
+                kv_lora_rank: 64,
+                nope: 32,
+                rope: 32,
+                v: 32,
+            },
+            Room::Absorbed {
+                heads: 4,
+                kv_lora_rank: 64,
+                rope: 32,
+            },
+        ],
+    ),
+};

@@ -3,7 +3,7 @@
 
 use tenon_core::weights::{
     EmbeddingSpec, GatedExpertNames, GatedExpertsSpec, LatentUpSpec, LinearSpec,
-    NormSpec, StorageFormat, TensorCheck,
+    NormSpec, PlannedTensor, StorageFormat,
 };
 
 use super::layers::BLOCK_LAYERS;
@@ -80,8 +80,8 @@ pub(super) const LM_HEAD: LinearSpec<1024, 192> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 17] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 17] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
     Q_A_PROJ.per_layer(&BLOCK_LAYERS),

@@ -1,10 +1,13 @@
 //! deepseek-v3 on the CPU: caches and activations.
 //! Generated from model-specs/deepseek-v3; edit the TOMLs there, then `cargo build`.
 
+use std::borrow::Cow;
+
 use tenon_core::batch::BatchLimits;
 use tenon_core::cache::LatentCache;
 use tenon_core::dtype::KvDtype;
 use tenon_core::layers::per_layer;
+use tenon_core::memory::{Room, Workspace};
 use tenon_core::moe::{ExpertRows, Routes};
 use tenon_core::rope::{Interleaved, RopeAngles};
 use tenon_core::rows::Rows;
@@ -84,7 +87,29 @@ impl Scratch {
             + self.q.bytes() + self.latent.bytes() + self.attn.bytes()
             + self.gate.bytes() + self.up.bytes() + self.router.bytes() + self.o.bytes()
             + self.gate_2048.bytes() + self.up_2048.bytes() + self.last.bytes()
-            + self.last_h.bytes() + self.logits.bytes() + self.routes.bytes()
-            + self.expert_rows.bytes()
+            + self.last_h.bytes() + self.logits.bytes() + self.angles.bytes()
+            + self.routes.bytes() + self.expert_rows.bytes()
     }
 }
+
+/// What a step computes in, as numbers: the memory of a deployment is planned with them.
+pub const WORKSPACE: Workspace = Workspace {
+    token_bytes: 790144,
+    logit_row_bytes: 574464,
+    fixed_bytes: 1156,
+    rooms: Cow::Borrowed(
+        &[
+            Room::Expanded {
+                kv_lora_rank: 512,
+                nope: 128,
+                rope: 64,
+                v: 128,
+            },
+            Room::Absorbed {
+                heads: 128,
+                kv_lora_rank: 512,
+                rope: 64,
+            },
+        ],
+    ),
+};

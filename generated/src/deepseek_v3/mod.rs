@@ -20,6 +20,7 @@ use tenon_core::model::{
 use tenon_core::moe::{GroupScore, Router, RouterScores};
 use tenon_core::rope::{Interleaved, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
+use tenon_core::weights::{CheckpointKind, CheckpointNeeds};
 
 pub use config::CONFIG;
 
@@ -128,7 +129,14 @@ pub const INFO: ModelInfo = ModelInfo {
 pub const ENTRY: ModelEntry = ModelEntry {
     info: &INFO,
     cpu: Some(cpu::load),
+    workspace: &cpu_memory::WORKSPACE,
+    checkpoint: &CheckpointNeeds {
+        kind: CheckpointKind::Hf,
+        tensors: &tensors::TENSORS,
+        config: &CONFIG,
+    },
     plan: include_str!("plan.txt"),
+    facts: include_str!("plan.json"),
 };
 
 const _: () = assert!(64 == QK_ROPE_HEAD_DIM);

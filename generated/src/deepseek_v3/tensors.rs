@@ -3,7 +3,7 @@
 
 use tenon_core::weights::{
     EmbeddingSpec, GatedExpertNames, GatedExpertsSpec, LatentUpSpec, LinearSpec,
-    NormSpec, StorageFormat, TensorCheck, VectorSpec,
+    NormSpec, PlannedTensor, StorageFormat, VectorSpec,
 };
 
 use super::layers::{DENSE_LAYERS, SPARSE_LAYERS};
@@ -137,8 +137,8 @@ pub(super) const LM_HEAD: LinearSpec<129280, 7168> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 31] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 31] = [
     EMBED_TOKENS.once(),
     DENSE_INPUT_LAYERNORM.per_layer(&DENSE_LAYERS),
     DENSE_Q_A_PROJ.per_layer(&DENSE_LAYERS),
@@ -169,5 +169,5 @@ pub const TENSORS: [TensorCheck; 31] = [
     SPARSE_SHARED_DOWN_PROJ.per_layer(&SPARSE_LAYERS),
     NORM.once(),
     LM_HEAD.once(),
-    TensorCheck::ignored("model.layers.61.*", "speculation heads are not used"),
+    PlannedTensor::ignored("model.layers.61.*", "speculation heads are not used"),
 ];

@@ -13,7 +13,7 @@ use tenon_core::dtype::{Bf16, F32, KvDtype, KvDtypeName};
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::cpu_memory::{Caches, Scratch};
+use super::cpu_memory::{Caches, Scratch, WORKSPACE};
 use super::layers::{Kind, PATTERN};
 use super::weights::{Full, Local, Weights};
 use super::{
@@ -151,6 +151,8 @@ impl<D: KvDtype> OnCpu<D> {
             state: 0,
             snapshots: 0,
             scratch: scratch.bytes(),
+            rooms: WORKSPACE.rooms(limits.max_tokens as u64, options.threads as u64)
+                as usize,
         };
         Ok(Self {
             weights,

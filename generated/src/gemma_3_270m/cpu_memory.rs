@@ -1,10 +1,13 @@
 //! gemma-3-270m on the CPU: caches and activations.
 //! Generated from model-specs/gemma-3-270m; edit the TOMLs there, then `cargo build`.
 
+use std::borrow::Cow;
+
 use tenon_core::batch::BatchLimits;
 use tenon_core::cache::PagedKv;
 use tenon_core::dtype::KvDtype;
 use tenon_core::layers::per_layer;
+use tenon_core::memory::Workspace;
 use tenon_core::rope::{Halves, RopeAngles};
 use tenon_core::rows::Rows;
 
@@ -72,6 +75,14 @@ impl Scratch {
         self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
             + self.v.bytes() + self.attn.bytes() + self.o.bytes() + self.gate.bytes()
             + self.up.bytes() + self.last.bytes() + self.last_h.bytes()
-            + self.logits.bytes()
+            + self.logits.bytes() + self.angles.bytes() + self.angles_full.bytes()
     }
 }
+
+/// What a step computes in, as numbers: the memory of a deployment is planned with them.
+pub const WORKSPACE: Workspace = Workspace {
+    token_bytes: 36352,
+    logit_row_bytes: 1053696,
+    fixed_bytes: 1024,
+    rooms: Cow::Borrowed(&[]),
+};

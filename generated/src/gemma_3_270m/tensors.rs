@@ -2,7 +2,7 @@
 //! Generated from model-specs/gemma-3-270m; edit the TOMLs there, then `cargo build`.
 
 use tenon_core::weights::{
-    EmbeddingSpec, LinearSpec, NormSpec, StorageFormat, TensorCheck,
+    EmbeddingSpec, LinearSpec, NormSpec, PlannedTensor, StorageFormat,
 };
 
 use super::layers::{FULL_LAYERS, LOCAL_LAYERS};
@@ -136,8 +136,8 @@ pub(super) const LM_HEAD: LinearSpec<262144, 640> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 28] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 29] = [
     EMBED_TOKENS.once(),
     LOCAL_INPUT_LAYERNORM.per_layer(&LOCAL_LAYERS),
     LOCAL_Q_PROJ.per_layer(&LOCAL_LAYERS),
@@ -166,4 +166,5 @@ pub const TENSORS: [TensorCheck; 28] = [
     FULL_DOWN_PROJ.per_layer(&FULL_LAYERS),
     FULL_POST_FEEDFORWARD_LAYERNORM.per_layer(&FULL_LAYERS),
     NORM.once(),
+    LM_HEAD.tied(),
 ];

@@ -1,10 +1,13 @@
 //! gpt-oss-20b on the CPU: caches and activations.
 //! Generated from model-specs/gpt-oss-20b; edit the TOMLs there, then `cargo build`.
 
+use std::borrow::Cow;
+
 use tenon_core::batch::BatchLimits;
 use tenon_core::cache::PagedKv;
 use tenon_core::dtype::KvDtype;
 use tenon_core::layers::per_layer;
+use tenon_core::memory::Workspace;
 use tenon_core::moe::{ExpertRows, Routes};
 use tenon_core::rope::{Halves, RopeAngles};
 use tenon_core::rows::Rows;
@@ -73,6 +76,14 @@ impl Scratch {
         self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
             + self.v.bytes() + self.attn.bytes() + self.router.bytes() + self.o.bytes()
             + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
-            + self.routes.bytes() + self.expert_rows.bytes()
+            + self.angles.bytes() + self.routes.bytes() + self.expert_rows.bytes()
     }
 }
+
+/// What a step computes in, as numbers: the memory of a deployment is planned with them.
+pub const WORKSPACE: Workspace = Workspace {
+    token_bytes: 210112,
+    logit_row_bytes: 827392,
+    fixed_bytes: 260,
+    rooms: Cow::Borrowed(&[]),
+};

@@ -3,7 +3,7 @@
 
 use tenon_core::weights::{
     BiasSpec, EmbeddingSpec, GatedExpertNames, GatedExpertsSpec, LinearSpec, NormSpec,
-    StorageFormat, TensorCheck, VectorSpec,
+    PlannedTensor, StorageFormat, VectorSpec,
 };
 
 use super::layers::{FULL_LAYERS, LOCAL_LAYERS};
@@ -143,8 +143,8 @@ pub(super) const LM_HEAD: LinearSpec<201088, 2880> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 31] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 31] = [
     EMBED_TOKENS.once(),
     LOCAL_INPUT_LAYERNORM.per_layer(&LOCAL_LAYERS),
     LOCAL_Q_PROJ.per_layer(&LOCAL_LAYERS),

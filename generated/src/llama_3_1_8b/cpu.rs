@@ -11,7 +11,7 @@ use tenon_core::layers::each_layer;
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelInfo, StepError};
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::cpu_memory::{Caches, Scratch};
+use super::cpu_memory::{Caches, Scratch, WORKSPACE};
 use super::weights::{Block, Weights};
 use super::{INFO, MAX_POSITION_EMBEDDINGS, RMS_NORM_EPS, SOFTMAX_SCALE, VOCAB_SIZE};
 
@@ -103,6 +103,8 @@ impl<D: KvDtype> OnCpu<D> {
             state: 0,
             snapshots: 0,
             scratch: scratch.bytes(),
+            rooms: WORKSPACE.rooms(limits.max_tokens as u64, options.threads as u64)
+                as usize,
         };
         Ok(Self {
             weights,

@@ -2,7 +2,7 @@
 //! Generated from model-specs/llama-3.1-8b; edit the TOMLs there, then `cargo build`.
 
 use tenon_core::weights::{
-    EmbeddingSpec, LinearSpec, NormSpec, StorageFormat, TensorCheck,
+    EmbeddingSpec, LinearSpec, NormSpec, PlannedTensor, StorageFormat,
 };
 
 use super::layers::BLOCK_LAYERS;
@@ -60,8 +60,8 @@ pub(super) const LM_HEAD: LinearSpec<128256, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 12] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 12] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
     Q_PROJ.per_layer(&BLOCK_LAYERS),

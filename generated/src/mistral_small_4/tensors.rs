@@ -3,7 +3,7 @@
 
 use tenon_core::weights::{
     EmbeddingSpec, GatedExpertNames, GatedExpertsSpec, LatentUpSpec, LinearSpec,
-    NormSpec, StorageFormat, TensorCheck,
+    NormSpec, PlannedTensor, StorageFormat,
 };
 
 use super::layers::BLOCK_LAYERS;
@@ -87,8 +87,8 @@ pub(super) const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 19] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 19] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
     Q_A_PROJ.per_layer(&BLOCK_LAYERS),
@@ -106,6 +106,6 @@ pub const TENSORS: [TensorCheck; 19] = [
     SHARED_DOWN_PROJ.per_layer(&BLOCK_LAYERS),
     NORM.once(),
     LM_HEAD.once(),
-    TensorCheck::ignored("vision_tower.*", "the vision part is not compiled"),
-    TensorCheck::ignored("multi_modal_projector.*", "the vision part is not compiled"),
+    PlannedTensor::ignored("vision_tower.*", "the vision part is not compiled"),
+    PlannedTensor::ignored("multi_modal_projector.*", "the vision part is not compiled"),
 ];

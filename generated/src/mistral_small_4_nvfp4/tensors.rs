@@ -3,7 +3,7 @@
 
 use tenon_core::weights::{
     EmbeddingSpec, GatedExpertNames, GatedExpertsSpec, LatentUpSpec, LinearSpec,
-    NormSpec, StorageFormat, TensorCheck,
+    NormSpec, PlannedTensor, StorageFormat,
 };
 
 use super::layers::BLOCK_LAYERS;
@@ -81,8 +81,8 @@ pub(super) const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 21] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 21] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
     Q_A_PROJ.per_layer(&BLOCK_LAYERS),
@@ -100,8 +100,11 @@ pub const TENSORS: [TensorCheck; 21] = [
     SHARED_DOWN_PROJ.per_layer(&BLOCK_LAYERS),
     NORM.once(),
     LM_HEAD.once(),
-    TensorCheck::ignored("vision_encoder.*", "the vision part is not compiled"),
-    TensorCheck::ignored("vision_language_adapter.*", "the vision part is not compiled"),
-    TensorCheck::ignored("patch_merger.*", "the vision part is not compiled"),
-    TensorCheck::ignored("pre_mm_projector_norm.*", "the vision part is not compiled"),
+    PlannedTensor::ignored("vision_encoder.*", "the vision part is not compiled"),
+    PlannedTensor::ignored(
+        "vision_language_adapter.*",
+        "the vision part is not compiled",
+    ),
+    PlannedTensor::ignored("patch_merger.*", "the vision part is not compiled"),
+    PlannedTensor::ignored("pre_mm_projector_norm.*", "the vision part is not compiled"),
 ];

@@ -17,7 +17,7 @@ use tenon_core::moe::Relu2;
 use tenon_core::state::Mamba2State;
 use tenon_core::weights::{Checkpoint, LoadError};
 
-use super::cpu_memory::{Caches, Scratch};
+use super::cpu_memory::{Caches, Scratch, WORKSPACE};
 use super::layers::{Kind, PATTERN};
 use super::weights::{BlockAttention, Experts, Mamba, Weights};
 use super::{
@@ -196,6 +196,8 @@ impl<D: KvDtype> OnCpu<D> {
             state: caches.state_bytes(),
             snapshots: caches.snapshot_bytes(),
             scratch: scratch.bytes(),
+            rooms: WORKSPACE.rooms(limits.max_tokens as u64, options.threads as u64)
+                as usize,
         };
         Ok(Self {
             weights,

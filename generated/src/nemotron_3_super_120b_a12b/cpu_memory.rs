@@ -1,10 +1,13 @@
 //! nemotron-3-super-120b-a12b on the CPU: caches, recurrent states and activations.
 //! Generated from model-specs/nemotron-3-super-120b-a12b; edit the TOMLs there, then `cargo build`.
 
+use std::borrow::Cow;
+
 use tenon_core::batch::{BatchLimits, SnapshotId, StateSlot};
 use tenon_core::cache::PagedKv;
 use tenon_core::dtype::KvDtype;
 use tenon_core::layers::per_layer;
+use tenon_core::memory::{Room, Workspace};
 use tenon_core::moe::{ExpertRows, Routes};
 use tenon_core::rows::Rows;
 use tenon_core::state::Mamba2State;
@@ -105,6 +108,22 @@ impl Scratch {
             + self.logits.bytes() + self.routes.bytes() + self.expert_rows.bytes()
     }
 }
+
+/// What a step computes in, as numbers: the memory of a deployment is planned with them.
+pub const WORKSPACE: Workspace = Workspace {
+    token_bytes: 549728,
+    logit_row_bytes: 557056,
+    fixed_bytes: 2052,
+    rooms: Cow::Borrowed(
+        &[
+            Room::Mamba2 {
+                head_dim: 64,
+                state: 128,
+                chunk: 128,
+            },
+        ],
+    ),
+};
 
 const _: () = assert!(
     40 * < Mamba2State < 128, 64, 128, 10240, 4 > > ::ENTRY_BYTES == INFO

@@ -3,7 +3,7 @@
 
 use tenon_core::weights::{
     BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LinearSpec, NormSpec, PlainExpertNames,
-    PlainExpertsSpec, RowOrder, Segment, StorageFormat, TensorCheck, VectorSpec,
+    PlainExpertsSpec, PlannedTensor, RowOrder, Segment, StorageFormat, VectorSpec,
 };
 
 use super::layers::{BLOCK_ATTENTION_LAYERS, EXPERTS_LAYERS, MAMBA_LAYERS};
@@ -160,8 +160,8 @@ pub(super) const LM_HEAD: LinearSpec<131072, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 28] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 28] = [
     EMBED_TOKENS.once(),
     MAMBA_NORM.per_layer(&MAMBA_LAYERS),
     MAMBA_IN_PROJ_Z.per_layer(&MAMBA_LAYERS),
@@ -189,5 +189,5 @@ pub const TENSORS: [TensorCheck; 28] = [
     BLOCK_ATTENTION_O_PROJ.per_layer(&BLOCK_ATTENTION_LAYERS),
     NORM.once(),
     LM_HEAD.once(),
-    TensorCheck::ignored("mtp.*", "speculation heads are not used"),
+    PlannedTensor::ignored("mtp.*", "speculation heads are not used"),
 ];

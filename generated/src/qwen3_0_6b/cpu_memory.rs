@@ -1,10 +1,13 @@
 //! qwen3-0.6b on the CPU: caches and activations.
 //! Generated from model-specs/qwen3-0.6b; edit the TOMLs there, then `cargo build`.
 
+use std::borrow::Cow;
+
 use tenon_core::batch::BatchLimits;
 use tenon_core::cache::PagedKv;
 use tenon_core::dtype::KvDtype;
 use tenon_core::layers::per_layer;
+use tenon_core::memory::Workspace;
 use tenon_core::rope::{Halves, RopeAngles};
 use tenon_core::rows::Rows;
 
@@ -65,5 +68,14 @@ impl Scratch {
         self.x.bytes() + self.h.bytes() + self.q.bytes() + self.k.bytes()
             + self.v.bytes() + self.attn.bytes() + self.gate.bytes() + self.up.bytes()
             + self.last.bytes() + self.last_h.bytes() + self.logits.bytes()
+            + self.angles.bytes()
     }
 }
+
+/// What a step computes in, as numbers: the memory of a deployment is planned with them.
+pub const WORKSPACE: Workspace = Workspace {
+    token_bytes: 57856,
+    logit_row_bytes: 615936,
+    fixed_bytes: 256,
+    rooms: Cow::Borrowed(&[]),
+};

@@ -1,10 +1,13 @@
 //! qwen3.5-122b-a10b on the CPU: caches, recurrent states and activations.
 //! Generated from model-specs/qwen3.5-122b-a10b; edit the TOMLs there, then `cargo build`.
 
+use std::borrow::Cow;
+
 use tenon_core::batch::{BatchLimits, SnapshotId, StateSlot};
 use tenon_core::cache::PagedKv;
 use tenon_core::dtype::KvDtype;
 use tenon_core::layers::per_layer;
+use tenon_core::memory::{Room, Workspace};
 use tenon_core::moe::{ExpertRows, Routes};
 use tenon_core::rope::{Halves, RopeAngles};
 use tenon_core::rows::Rows;
@@ -111,10 +114,26 @@ impl Scratch {
             + self.o.bytes() + self.gate.bytes() + self.up.bytes() + self.shared.bytes()
             + self.shared_gate.bytes() + self.q.bytes() + self.attn_gate.bytes()
             + self.k.bytes() + self.v.bytes() + self.attn.bytes() + self.last.bytes()
-            + self.last_h.bytes() + self.logits.bytes() + self.routes.bytes()
-            + self.expert_rows.bytes()
+            + self.last_h.bytes() + self.logits.bytes() + self.angles.bytes()
+            + self.routes.bytes() + self.expert_rows.bytes()
     }
 }
+
+/// What a step computes in, as numbers: the memory of a deployment is planned with them.
+pub const WORKSPACE: Workspace = Workspace {
+    token_bytes: 440196,
+    logit_row_bytes: 1017856,
+    fixed_bytes: 1156,
+    rooms: Cow::Borrowed(
+        &[
+            Room::Delta {
+                key_dim: 128,
+                value_dim: 128,
+                chunk: 64,
+            },
+        ],
+    ),
+};
 
 const _: () = assert!(
     36 * < DeltaState < 64, 128, 128, 12288, 4 > > ::ENTRY_BYTES == INFO

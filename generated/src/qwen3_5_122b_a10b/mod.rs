@@ -20,6 +20,7 @@ use tenon_core::model::{
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
+use tenon_core::weights::{CheckpointKind, CheckpointNeeds};
 
 pub use config::CONFIG;
 
@@ -161,7 +162,14 @@ pub const INFO: ModelInfo = ModelInfo {
 pub const ENTRY: ModelEntry = ModelEntry {
     info: &INFO,
     cpu: Some(cpu::load),
+    workspace: &cpu_memory::WORKSPACE,
+    checkpoint: &CheckpointNeeds {
+        kind: CheckpointKind::Hf,
+        tensors: &tensors::TENSORS,
+        config: &CONFIG,
+    },
     plan: include_str!("plan.txt"),
+    facts: include_str!("plan.json"),
 };
 
 const _: () = assert!(

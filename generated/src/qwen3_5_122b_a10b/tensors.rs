@@ -3,7 +3,7 @@
 
 use tenon_core::weights::{
     ConvSpec, DecaySpec, EmbeddingSpec, GatedExpertNames, GatedExpertsSpec, LinearSpec,
-    NormSpec, RowOrder, Segment, StorageFormat, TensorCheck, VectorSpec,
+    NormSpec, PlannedTensor, RowOrder, Segment, StorageFormat, VectorSpec,
 };
 
 use super::layers::{BLOCK_LINEAR_LAYERS, FULL_LAYERS};
@@ -193,8 +193,8 @@ pub(super) const LM_HEAD: LinearSpec<248320, 3072> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 37] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 37] = [
     EMBED_TOKENS.once(),
     BLOCK_LINEAR_INPUT_LAYERNORM.per_layer(&BLOCK_LINEAR_LAYERS),
     BLOCK_LINEAR_IN_PROJ_QKV.per_layer(&BLOCK_LINEAR_LAYERS),
@@ -230,6 +230,6 @@ pub const TENSORS: [TensorCheck; 37] = [
     FULL_SHARED_EXPERT_GATE.per_layer(&FULL_LAYERS),
     NORM.once(),
     LM_HEAD.once(),
-    TensorCheck::ignored("model.visual.*", "the vision part is not compiled"),
-    TensorCheck::ignored("mtp.*", "speculation heads are not used"),
+    PlannedTensor::ignored("model.visual.*", "the vision part is not compiled"),
+    PlannedTensor::ignored("mtp.*", "speculation heads are not used"),
 ];

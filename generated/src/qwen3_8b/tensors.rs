@@ -2,7 +2,7 @@
 //! Generated from model-specs/qwen3-8b; edit the TOMLs there, then `cargo build`.
 
 use tenon_core::weights::{
-    EmbeddingSpec, LinearSpec, NormSpec, StorageFormat, TensorCheck,
+    EmbeddingSpec, LinearSpec, NormSpec, PlannedTensor, StorageFormat,
 };
 
 use super::layers::BLOCK_LAYERS;
@@ -68,8 +68,8 @@ pub(super) const LM_HEAD: LinearSpec<151936, 4096> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 14] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 14] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
     Q_PROJ.per_layer(&BLOCK_LAYERS),

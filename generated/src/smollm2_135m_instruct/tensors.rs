@@ -2,7 +2,7 @@
 //! Generated from model-specs/smollm2-135m-instruct; edit the TOMLs there, then `cargo build`.
 
 use tenon_core::weights::{
-    EmbeddingSpec, LinearSpec, NormSpec, RowOrder, StorageFormat, TensorCheck,
+    EmbeddingSpec, LinearSpec, NormSpec, PlannedTensor, RowOrder, StorageFormat,
 };
 
 use super::layers::BLOCK_LAYERS;
@@ -71,8 +71,8 @@ pub(super) const LM_HEAD: LinearSpec<49152, 576> = LinearSpec::new(
     ACCEPT,
 );
 
-/// Every tensor that the checkpoint must hold.
-pub const TENSORS: [TensorCheck; 11] = [
+/// Every tensor that the checkpoint must hold, and how it is kept.
+pub const TENSORS: [PlannedTensor; 12] = [
     EMBED_TOKENS.once(),
     INPUT_LAYERNORM.per_layer(&BLOCK_LAYERS),
     Q_PROJ.per_layer(&BLOCK_LAYERS),
@@ -84,4 +84,5 @@ pub const TENSORS: [TensorCheck; 11] = [
     UP_PROJ.per_layer(&BLOCK_LAYERS),
     DOWN_PROJ.per_layer(&BLOCK_LAYERS),
     NORM.once(),
+    LM_HEAD.tied(),
 ];

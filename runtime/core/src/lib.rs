@@ -15,3 +15,5 @@ pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod weights;
+
+pub use tenon_formats::memory;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use tenon_formats::memory::{KvNeed, Needs, Workspace};
+
 use crate::batch::{Batch, BatchLimits, SnapshotId, StateSlot};
 use crate::cpu::Isa;
 use crate::dtype::KvDtypeName;
 use crate::rows::Rows;
-use crate::weights::{Checkpoint, LoadError};
+use crate::weights::{Checkpoint, CheckpointNeeds, LoadError};
 
 pub use tenon_formats::tools::{ReasoningParser, ToolParser, ToolSettings};
 
@@ -58,6 +60,15 @@ pub struct Memory {
     pub snapshots: usize,
     /// Activations of the largest step.
     pub scratch: usize,
+    /// What threads keep for intermediate results of the recurrences and of latent attention, at most: the first large steps take it.
+    pub rooms: usize,
+}
+
+impl Memory {
+    /// All of it.
+    pub const fn total(&self) -> usize {
+        self.weights + self.cache + self.state + self.snapshots + self.scratch + self.rooms
+    }
 }
 
 /// Constants of a model that the engine and the server need.
@@ -225,6 +236,8 @@ pub struct LoadOptions {
     pub max_batch_tokens: usize,
     /// Most rows of logits in one step.
     pub max_logit_rows: usize,
+    /// A longer context than the spec's, where somebody overrides it on purpose; `None` is the spec's.
+    pub max_positions: Option<usize>,
 }
 
 impl LoadOptions {
@@ -260,7 +273,7 @@ impl LoadOptions {
         }
         Ok(BatchLimits {
             vocab_size,
-            max_positions,
+            max_positions: self.max_positions.unwrap_or(max_positions),
             page_size: self.page_size,
             pages: self.pages,
             state_slots,
@@ -295,8 +308,34 @@ pub struct ModelEntry {
     pub info: &'static ModelInfo,
     /// Loads it onto the CPU, where the spec lists that target.
     pub cpu: Option<Load>,
+    /// What a step on the CPU computes in.
+    pub workspace: &'static Workspace,
+    /// What its checkpoint must be.
+    pub checkpoint: &'static CheckpointNeeds,
     /// The compiled plan, as text.
     pub plan: &'static str,
+    /// The facts of the plan for programs: a JSON object.
+    pub facts: &'static str,
+}
+
+impl ModelEntry {
+    /// What the model needs with the weights of this checkpoint, of which only headers are read.
+    ///
+    /// # Errors
+    /// When the checkpoint differs from the plan, as at load.
+    pub fn needs(&self, checkpoint: &Checkpoint) -> Result<Needs, LoadError> {
+        let info = self.info;
+        let kv = |dtype: &KvDtypeName| KvNeed { dtype: dtype.as_str(), bytes_per_token: info.kv_bytes_per_token(*dtype) as u64 };
+        Ok(Needs {
+            model: info.name.to_owned(),
+            weights: self.checkpoint.held(checkpoint)?,
+            kv: info.kv_cache_dtypes.iter().map(kv).collect(),
+            state_bytes: info.state_bytes_per_slot as u64,
+            vocab_size: info.vocab_size as u64,
+            max_context: info.max_position_embeddings as u64,
+            workspace: self.workspace.clone(),
+        })
+    }
 }
 
 /// Logits of the rows that a batch asked for, `[rows, vocab_size]`, in the order in which the batch names them.

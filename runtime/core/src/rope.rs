@@ -173,6 +173,11 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> RopeAngles<ROTARY_DIM, L> {
         }
     }
 
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        size_of::<f32>() * (self.inverse.capacity() + self.cos.capacity() + self.sin.capacity())
+    }
+
     /// Fills the table for the positions of `batch`. The angle is an f32 product, as in the reference; its cosine and sine are
     /// correctly rounded, after the multiplication by the attention factor where there is one.
     pub fn fill(&mut self, batch: &Batch) {

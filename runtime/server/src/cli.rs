@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
+use tenon_core::memory::parse_size;
+use tenon_core::model::SamplingDefaults;
 
 /// Serves the models that were compiled into it.
 #[derive(Debug, Parser)]
@@ -61,6 +63,21 @@ pub struct LoadArgs {
     /// Instruction set of the kernels [default: the fastest of this machine]
     #[arg(long)]
     pub isa: Option<Isa>,
+    /// Memory that this may take, such as 24GiB; what needs more is refused before it is loaded [default: what this machine
+    /// has available]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+}
+
+/// Flags that contradict the spec.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OverrideArgs {
+    /// A Jinja file in place of the spec's chat template; needs --override
+    #[arg(long, value_name = "FILE")]
+    pub chat_template: Option<PathBuf>,
+    /// Do what flags ask for although the spec says otherwise; what they replace is printed
+    #[arg(long = "override")]
+    pub allowed: bool,
 }
 
 /// How long a conversation may be.
@@ -71,9 +88,9 @@ pub struct ContextArgs {
     pub context: Option<usize>,
 }
 
-/// How tokens are chosen; what is not given is the spec's.
+/// How a token is chosen; what is not given is the spec's.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub struct SamplingArgs {
+pub struct ChoiceArgs {
     /// 0 takes the most likely token
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub temperature: Option<f32>,
@@ -83,6 +100,24 @@ pub struct SamplingArgs {
     /// Keep that many of the most likely tokens; 0 keeps all
     #[arg(long, value_name = "K")]
     pub top_k: Option<u32>,
+}
+
+impl ChoiceArgs {
+    /// With what is not given from the spec.
+    pub fn over(&self, spec: SamplingDefaults) -> SamplingDefaults {
+        SamplingDefaults {
+            temperature: self.temperature.unwrap_or(spec.temperature),
+            top_p: self.top_p.unwrap_or(spec.top_p),
+            top_k: self.top_k.unwrap_or(spec.top_k),
+        }
+    }
+}
+
+/// How the tokens of one answer are chosen.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct SamplingArgs {
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
     /// The same seed gives the same answer [default: another one each time]
     #[arg(long)]
     pub seed: Option<u64>,
@@ -114,6 +149,8 @@ pub struct GenerateArgs {
     pub load: LoadArgs,
     #[command(flatten)]
     pub context: ContextArgs,
+    #[command(flatten)]
+    pub overrides: OverrideArgs,
 }
 
 /// Arguments of `chat`.
@@ -133,6 +170,8 @@ pub struct ChatArgs {
     pub load: LoadArgs,
     #[command(flatten)]
     pub context: ContextArgs,
+    #[command(flatten)]
+    pub overrides: OverrideArgs,
 }
 
 /// Arguments of `serve`.
@@ -153,9 +192,13 @@ pub struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub queue: u16,
     #[command(flatten)]
+    pub choice: ChoiceArgs,
+    #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
     pub context: ContextArgs,
+    #[command(flatten)]
+    pub overrides: OverrideArgs,
 }
 
 /// Arguments of `render`.
@@ -263,6 +306,8 @@ mod tests {
         };
         assert_eq!(serve(&["--port", "0", "--queue", "0", "--context", "64"]), Ok(()));
         assert!(serve(&["--max-sequences", "0"]).unwrap_err().contains("0 is not in 1..=65535"));
+        assert_eq!(serve(&["--memory", "1.5GiB", "--override", "--temperature", "0.2"]), Ok(()));
+        assert!(serve(&["--memory", "lots"]).unwrap_err().contains("`lots` is no size: a number with KiB"));
         assert!(parse(&["--raw", "--system", "x"]).unwrap_err().contains("cannot be used with"));
     }
 }

@@ -7,12 +7,15 @@ mod commands;
 mod home;
 mod interrupt;
 mod load;
+mod plan;
 mod pull;
 pub mod serve;
 #[cfg(test)]
 mod testing;
 
 use std::process::ExitCode;
+
+use tenon_formats::report::Refused;
 
 /// What a command reports when it cannot do its work: one message for a person, causes included.
 type Failure = Box<dyn std::error::Error>;
@@ -24,6 +27,11 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has gone, and with him the purpose of writing more.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
+        // It has its own form.
+        Err(failure) if failure.is::<Refused>() => {
+            eprint!("{failure}");
+            ExitCode::FAILURE
+        }
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::FAILURE

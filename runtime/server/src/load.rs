@@ -4,23 +4,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenon_core::cpu::{Isa, physical_threads};
-use tenon_core::model::{LoadOptions, Memory, Model, ModelEntry, ModelInfo, PullSource};
-use tenon_core::weights::{Checkpoint, LoadError};
-use tenon_engine::template::{self, Settings};
+use tenon_core::memory::{self, Flags, Settings};
+use tenon_core::model::{self, Memory, ModelEntry, ModelInfo, PullSource, SamplingDefaults};
+use tenon_core::weights::Checkpoint;
+use tenon_engine::template;
 use tenon_engine::{ChatTemplate, Engine, EngineConfig, Request, SamplingParams, Tokenizer, random_seed};
+use tenon_formats::overrides::Asked;
 
 use crate::Failure;
-use crate::cli::{ContextArgs, LoadArgs, SamplingArgs};
+use crate::cli::{ContextArgs, LoadArgs, OverrideArgs, SamplingArgs};
 use crate::home::{Home, is_filled};
+use crate::plan::Plan;
 use crate::pull;
 
 /// Tokens per page of the cache.
-pub const PAGE_SIZE: usize = 64;
-/// Tokens of a prompt per step: enough rows to reuse each weight many times, few enough that Ctrl-C is heard soon.
-const CHUNK: usize = 256;
+pub const PAGE_SIZE: usize = memory::PAGE_SIZE as usize;
+/// Tokens of a prompt per step.
+pub const CHUNK: usize = memory::CHUNK as usize;
 /// The context that is loaded unless a flag says otherwise.
-const DEFAULT_CONTEXT: usize = 8192;
+const DEFAULT_CONTEXT: usize = memory::DEFAULT_CONTEXT as usize;
 
 /// The compiled model with this name.
 pub fn entry(models: &[&'static ModelEntry], name: &str) -> Result<&'static ModelEntry, Failure> {
@@ -60,53 +62,6 @@ pub fn checkpoint(info: &ModelInfo, weights: Option<&PathBuf>, home: &Home) -> R
     Ok(Arc::new(Checkpoint::open(path)?))
 }
 
-/// Sizes of one load.
-#[derive(Clone, Copy, Debug)]
-pub struct Sizes {
-    /// Tokens per page.
-    pub page_size: usize,
-    /// Pages of the cache.
-    pub pages: usize,
-    /// Sequences at a time, each of which has a recurrent state where the model has one.
-    pub sequences: usize,
-    /// Most tokens of a step.
-    pub max_batch_tokens: usize,
-    /// Most rows of logits of a step.
-    pub max_logit_rows: usize,
-}
-
-/// Loads a model onto the CPU.
-pub fn model(entry: &ModelEntry, checkpoint: &Arc<Checkpoint>, args: &LoadArgs, sizes: Sizes) -> Result<Box<dyn Model>, Failure> {
-    let info = entry.info;
-    let load =
-        entry.cpu.ok_or_else(|| format!("{} is not compiled for the CPU: its spec does not list that target", info.name))?;
-    let Some(&default_dtype) = info.kv_cache_dtypes.first() else {
-        return Err(format!("the spec of {} lists no kv_cache_dtype", info.name).into());
-    };
-    let kv_cache_dtype = args.kv_cache_dtype.unwrap_or(default_dtype);
-    if !info.kv_cache_dtypes.contains(&kv_cache_dtype) {
-        return Err(LoadError::kv_cache_dtype(info, kv_cache_dtype).into());
-    }
-    let options = LoadOptions {
-        threads: args.threads.unwrap_or_else(physical_threads),
-        isa: args.isa.unwrap_or_else(Isa::detect),
-        kv_cache_dtype,
-        page_size: sizes.page_size,
-        pages: sizes.pages,
-        state_slots: sizes.sequences,
-        // Nothing takes snapshots yet: prefixes are not shared between requests.
-        snapshots: 0,
-        max_batch_tokens: sizes.max_batch_tokens,
-        max_logit_rows: sizes.max_logit_rows,
-    };
-    let model = load(checkpoint, &options)?;
-    // Whoever compares answers with those of another runtime must know it.
-    for deviation in info.deviations {
-        eprintln!("{} departs from its checkpoint: {deviation}", info.name);
-    }
-    Ok(model)
-}
-
 /// A model that answers prompts.
 pub struct Loaded {
     /// Its constants.
@@ -126,7 +81,12 @@ pub struct Loaded {
 }
 
 /// Tokenizer and chat template of a model, the latter tried with the tools and the reasoning of its spec; raw prompts need none.
-pub fn words(info: &ModelInfo, checkpoint: &Checkpoint, raw: bool) -> Result<(Tokenizer, Option<ChatTemplate>), Failure> {
+pub fn words(
+    info: &ModelInfo,
+    template: model::ChatTemplate,
+    checkpoint: &Checkpoint,
+    raw: bool,
+) -> Result<(Tokenizer, Option<ChatTemplate>), Failure> {
     let tokenizer = Tokenizer::load(checkpoint)?;
     if tokenizer.vocab_size() > info.vocab_size {
         let (tokens, rows) = (tokenizer.vocab_size(), info.vocab_size);
@@ -135,59 +95,90 @@ pub fn words(info: &ModelInfo, checkpoint: &Checkpoint, raw: bool) -> Result<(To
     if raw {
         return Ok((tokenizer, None));
     }
-    let settings = Settings { tools: info.tools, reasoning: info.reasoning };
-    let template = template::load(checkpoint, info.chat_template, settings, &tokenizer)?;
+    let settings = template::Settings { tools: info.tools, reasoning: info.reasoning };
+    let template = template::load(checkpoint, template, settings, &tokenizer)?;
     Ok((tokenizer, template))
 }
 
-/// Loads what answers one prompt at a time; a raw prompt needs no chat template.
-pub fn for_text(
-    models: &[&'static ModelEntry],
-    name: &str,
-    raw: bool,
-    args: &LoadArgs,
-    context: ContextArgs,
-) -> Result<Loaded, Failure> {
-    for_sequences(models, name, raw, args, context, 1)
+/// Which model, and what flags say of it.
+pub struct Wanted<'a> {
+    /// The model, as `list` names it.
+    pub name: &'a str,
+    /// Prompts are texts, and no conversations: no chat template is needed.
+    pub raw: bool,
+    /// Where weights are and how they run.
+    pub load: &'a LoadArgs,
+    /// How long a conversation may be.
+    pub context: ContextArgs,
+    /// Flags that may contradict the spec.
+    pub overrides: &'a OverrideArgs,
+    /// Conversations at a time.
+    pub sequences: usize,
+    /// The flag that says so, where there is one.
+    pub sequences_flag: Option<&'static str>,
 }
 
-/// Loads tokenizer, chat template (unless prompts are raw) and model, in that order: what is wrong with text is found first. The
-/// cache has room for `max_sequences` whole contexts.
-pub fn for_sequences(
-    models: &[&'static ModelEntry],
-    name: &str,
-    raw: bool,
-    args: &LoadArgs,
-    context: ContextArgs,
-    max_sequences: usize,
-) -> Result<Loaded, Failure> {
-    let started = Instant::now();
-    let entry = entry(models, name)?;
-    let info = entry.info;
-    let context = context_tokens(info, context)?;
-    let checkpoint = checkpoint(info, args.weights.as_ref(), &Home::find()?)?;
-    let (tokenizer, template) = words(info, &checkpoint, raw)?;
-    let pages = context.div_ceil(PAGE_SIZE);
-    let sizes = Sizes {
-        page_size: PAGE_SIZE,
-        pages: pages.saturating_mul(max_sequences),
-        sequences: max_sequences,
-        // A chunk of one prompt beside a token of every other sequence.
-        max_batch_tokens: CHUNK + max_sequences - 1,
-        max_logit_rows: max_sequences,
+/// Settles what flags ask for, before anything is loaded: the cache has room for a whole context of every sequence.
+///
+/// # Errors
+/// Flags that contradict the spec, a checkpoint that is not the spec's, and a deployment that does not fit into memory.
+pub fn plan(models: &[&'static ModelEntry], wanted: &Wanted<'_>) -> Result<Plan, Failure> {
+    let entry = entry(models, wanted.name)?;
+    let context = context_tokens(entry.info, wanted.context)?;
+    let chat_template = wanted.overrides.chat_template.as_ref().map(|path| path.display().to_string());
+    let asked = Asked {
+        context: Some(context as u64),
+        chat_template: chat_template.as_deref(),
+        allowed: Some(wanted.overrides.allowed),
+        ..Asked::default()
     };
-    let model = model(entry, &checkpoint, args, sizes)?;
+    let flags = Flags {
+        context: Some("--context"),
+        sequences: wanted.sequences_flag,
+        snapshots: None,
+        kv_cache_dtype: Some("--kv-cache-dtype"),
+    };
+    Plan::new(entry, wanted.load, asked, Settings::new(context as u64, wanted.sequences as u64, 1), &flags)
+}
+
+/// Plans and loads what answers one prompt at a time.
+pub fn for_text(models: &[&'static ModelEntry], wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
+    let plan = plan(models, wanted)?;
+    plan.overrides.lines().iter().for_each(|line| eprintln!("{line}"));
+    for_plan(&plan, wanted)
+}
+
+/// Loads tokenizer, chat template (unless prompts are raw) and model, in that order: what is wrong with text is found first.
+pub fn for_plan(plan: &Plan, wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
+    let started = Instant::now();
+    let info = plan.entry.info;
+    let source = match &wanted.overrides.chat_template {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|e| format!("--chat-template {}: {e}", path.display()))?;
+            // As long as a spec's, which is compiled in: there is one per process.
+            model::ChatTemplate::Spec(text.leak())
+        }
+        None => info.chat_template,
+    };
+    let (tokenizer, template) = words(info, source, &plan.checkpoint, wanted.raw)?;
+    let model = plan.load()?;
     let memory = model.memory();
-    let engine = Engine::new(model, EngineConfig { chunk: CHUNK, max_sequences })?;
-    let context = engine.context().min(pages * PAGE_SIZE);
+    let engine = Engine::new(model, EngineConfig { chunk: CHUNK, max_sequences: wanted.sequences })?;
+    // Whole pages, of which one sequence does not get those of the others.
+    let context = engine.context().min(context_pages(plan) * PAGE_SIZE);
     Ok(Loaded { info, engine, tokenizer, template, context, time: started.elapsed(), memory })
 }
 
+fn context_pages(plan: &Plan) -> usize {
+    usize::try_from(plan.settings.context.div_ceil(plan.settings.page_size)).unwrap_or(usize::MAX)
+}
+
+/// The context that is asked for; one that is longer than the model's is an override, which the plan settles.
 fn context_tokens(info: &ModelInfo, args: ContextArgs) -> Result<usize, Failure> {
     let longest = info.max_position_embeddings;
     match args.context {
         None => Ok(longest.min(DEFAULT_CONTEXT)),
-        Some(context) if (2..=longest).contains(&context) => Ok(context),
+        Some(context) if context >= 2 => Ok(context),
         Some(context) => Err(format!("--context is {context}, and {} has 2 to {longest}", info.name).into()),
     }
 }
@@ -195,15 +186,10 @@ fn context_tokens(info: &ModelInfo, args: ContextArgs) -> Result<usize, Failure>
 impl Loaded {
     /// A request with these flags; what they leave open is the spec's.
     pub fn request(&self, prompt: Vec<u32>, args: &SamplingArgs) -> Request {
-        let spec = self.info.sampling;
+        let SamplingDefaults { temperature, top_p, top_k } = args.choice.over(self.info.sampling);
         Request {
             prompt,
-            sampling: SamplingParams {
-                temperature: args.temperature.unwrap_or(spec.temperature),
-                top_k: args.top_k.unwrap_or(spec.top_k),
-                top_p: args.top_p.unwrap_or(spec.top_p),
-                seed: args.seed.unwrap_or_else(random_seed),
-            },
+            sampling: SamplingParams { temperature, top_k, top_p, seed: args.seed.unwrap_or_else(random_seed) },
             max_tokens: args.max_tokens,
             end_ids: Arc::from(self.tokenizer.end_ids()),
             logprobs: None,
@@ -214,9 +200,7 @@ impl Loaded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::INFO;
-
-    static ENTRY: ModelEntry = ModelEntry { info: &INFO, cpu: None, plan: "" };
+    use crate::testing::{ENTRY, INFO};
 
     #[test]
     fn an_unknown_name_lists_what_is_there() {
@@ -236,11 +220,12 @@ mod tests {
     }
 
     #[test]
-    fn the_context_is_within_the_models() {
+    fn a_context_holds_a_prompt_and_a_token() {
         let tokens = |context| context_tokens(&INFO, ContextArgs { context }).map_err(|e| e.to_string());
         assert_eq!(tokens(None), Ok(100));
         assert_eq!(tokens(Some(64)), Ok(64));
-        assert_eq!(tokens(Some(101)), Err("--context is 101, and m has 2 to 100".into()));
-        assert!(tokens(Some(1)).is_err());
+        // Longer than the model's is for the plan to refuse, or to allow.
+        assert_eq!(tokens(Some(101)), Ok(101));
+        assert_eq!(tokens(Some(1)), Err("--context is 1, and m has 2 to 100".into()));
     }
 }

@@ -1,7 +1,12 @@
 //! A model's constants, for tests.
 
+use std::borrow::Cow;
+
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::model::{ChatTemplate, ModelInfo, PipPart, PullSource, SamplingDefaults};
+use tenon_core::memory::Workspace;
+use tenon_core::model::{ChatTemplate, ModelEntry, ModelInfo, PipPart, PullSource, SamplingDefaults};
+use tenon_core::weights::{CheckpointKind, CheckpointNeeds};
+use tenon_formats::ConfigContract;
 
 /// SHA-256 of `abc`.
 pub const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -26,4 +31,17 @@ pub static INFO: ModelInfo = ModelInfo {
     reasoning: None,
     sampling: SamplingDefaults { temperature: 0.5, top_p: 1.0, top_k: 0 },
     deviations: &[],
+};
+
+/// Of a checkpoint that may say anything.
+static CONFIG: ConfigContract = ConfigContract { keys: &[], ignored: &[] };
+
+/// It without any code.
+pub static ENTRY: ModelEntry = ModelEntry {
+    info: &INFO,
+    cpu: None,
+    workspace: &Workspace { token_bytes: 0, logit_row_bytes: 0, fixed_bytes: 0, rooms: Cow::Borrowed(&[]) },
+    checkpoint: &CheckpointNeeds { kind: CheckpointKind::Gguf, tensors: &[], config: &CONFIG },
+    plan: "",
+    facts: "{}",
 };

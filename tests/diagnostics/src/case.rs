@@ -41,6 +41,8 @@ pub struct Mistake {
     /// Replaced texts.
     #[serde(default)]
     edit: Vec<Edit>,
+    /// The command line, where a command refuses its flags.
+    pub command: Option<String>,
     /// What a reader of the message would do. The result must have no error left.
     #[serde(default)]
     pub fix: Vec<Edit>,

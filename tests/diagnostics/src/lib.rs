@@ -5,6 +5,7 @@ pub mod apart;
 pub mod case;
 pub mod checkpoint;
 pub mod corrupt;
+pub mod deploy;
 pub mod stage;
 pub mod subjects;
 pub mod verdict;

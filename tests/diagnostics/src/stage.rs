@@ -11,6 +11,8 @@ pub enum Stage {
     Build,
     /// `tenon build --frozen`: the compiler, from what it emits and what is there.
     Frozen,
+    /// A command that deploys a model, `tenon plan` or `tenon-server serve`: from its spec and the flags.
+    Deploy,
     /// `tenon check --checkpoint`, and the runtime when it loads the checkpoint: `loading_cases` of the package of the goldens.
     Load,
 }
@@ -21,6 +23,7 @@ impl Stage {
         match id {
             Id::TargetNotEmitted => Self::Build,
             Id::GeneratedStale => Self::Frozen,
+            Id::MemoryDoesNotFit | Id::OverrideRefused => Self::Deploy,
             Id::CheckpointMismatch | Id::ConfigKeyUnbound => Self::Load,
             _ => Self::Check,
         }

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use tenon_formats::memory::Room;
 
 use super::{dtype_type, generic_cache};
 use crate::emit::text::{blank, ident, int};
@@ -171,6 +172,7 @@ pub fn scratch(program: &Program<'_>) -> TokenStream {
     });
     let angle_inits = angles.iter().map(|(field, rope, _)| quote!(#field: RopeAngles::new(&#rope, limits.max_tokens),));
     let mut names: Vec<_> = program.buffers.iter().map(|b| ident(&b.field)).collect();
+    names.extend(angles.iter().map(|(field, _, _)| field.clone()));
     let (mut moe_fields, mut moe_inits) = (Vec::new(), Vec::new());
     let mut seen = Vec::new();
     for op in program.ops.iter() {
@@ -208,5 +210,41 @@ pub fn scratch(program: &Program<'_>) -> TokenStream {
                 #(self.#names.bytes())+*
             }
         }
+    }
+}
+
+/// The same as numbers, with which a deployment is planned before anything is allocated.
+pub fn workspace(program: &Program<'_>) -> TokenStream {
+    let space = blank();
+    let workspace = crate::emit::workspace(program);
+    let number = |value: u64| proc_macro2::Literal::u64_unsuffixed(value);
+    let (token, row, fixed) = (number(workspace.token_bytes), number(workspace.logit_row_bytes), number(workspace.fixed_bytes));
+    let rooms = workspace.rooms.iter().map(|room| match *room {
+        Room::Expanded { kv_lora_rank, nope, rope, v } => {
+            let [rank, nope, rope, v] = [kv_lora_rank, nope, rope, v].map(number);
+            quote!(Room::Expanded { kv_lora_rank: #rank, nope: #nope, rope: #rope, v: #v })
+        }
+        Room::Absorbed { heads, kv_lora_rank, rope } => {
+            let [heads, rank, rope] = [heads, kv_lora_rank, rope].map(number);
+            quote!(Room::Absorbed { heads: #heads, kv_lora_rank: #rank, rope: #rope })
+        }
+        Room::Mamba2 { head_dim, state, chunk } => {
+            let [head_dim, state, chunk] = [head_dim, state, chunk].map(number);
+            quote!(Room::Mamba2 { head_dim: #head_dim, state: #state, chunk: #chunk })
+        }
+        Room::Delta { key_dim, value_dim, chunk } => {
+            let [key_dim, value_dim, chunk] = [key_dim, value_dim, chunk].map(number);
+            quote!(Room::Delta { key_dim: #key_dim, value_dim: #value_dim, chunk: #chunk })
+        }
+    });
+    quote! {
+        #space
+        /// What a step computes in, as numbers: the memory of a deployment is planned with them.
+        pub const WORKSPACE: Workspace = Workspace {
+            token_bytes: #token,
+            logit_row_bytes: #row,
+            fixed_bytes: #fixed,
+            rooms: Cow::Borrowed(&[#(#rooms),*]),
+        };
     }
 }

@@ -154,6 +154,7 @@ pub fn load(program: &Program<'_>) -> TokenStream {
                     state: #state,
                     snapshots: #snapshot_bytes,
                     scratch: scratch.bytes(),
+                    rooms: WORKSPACE.rooms(limits.max_tokens as u64, options.threads as u64) as usize,
                 };
                 Ok(Self { weights, caches, scratch, cpu, limits, memory #snapshot_init })
             }

@@ -8,11 +8,7 @@ use crate::lower;
 use crate::model::{CheckpointFormat, Factor, Ffn, GatedDeltaNet, Mixer, Model, Moe, Rope, RopeScaling, Scale, ScoringFunc};
 
 pub(super) fn dims(model: &Model, text: &mut String) {
-    let format = match model.checkpoint.format {
-        CheckpointFormat::Hf => "hf",
-        CheckpointFormat::Gguf => "gguf",
-        CheckpointFormat::Mistral => "mistral",
-    };
+    let format = format(model);
     line(text, format!("checkpoint  {} ({format}, model_type {})", model.checkpoint.source, model.checkpoint.model_type));
     line(
         text,
@@ -75,6 +71,15 @@ fn formats(Settings { tools, reasoning }: Settings, text: &mut String) {
     }
 }
 
+/// How the checkpoint is stored, as the spec spells it.
+pub(super) const fn format(model: &Model) -> &'static str {
+    match model.checkpoint.format {
+        CheckpointFormat::Hf => "hf",
+        CheckpointFormat::Gguf => "gguf",
+        CheckpointFormat::Mistral => "mistral",
+    }
+}
+
 fn mixer_lines(mixer: &Mixer) -> Vec<String> {
     let mut lines = Vec::new();
     match mixer {
@@ -114,7 +119,7 @@ fn scale(scale: &Scale) -> String {
     format!("softmax scale {} = {:?}", scale.formula, scale.value)
 }
 
-fn rope(rope: &Rope, head_dim: usize) -> String {
+pub(super) fn rope(rope: &Rope, head_dim: usize) -> String {
     let pairs = if rope.interleaved { "neighbours" } else { "halves" };
     let scaling = match &rope.scaling {
         RopeScaling::Default => "default".to_owned(),
@@ -127,7 +132,7 @@ fn rope(rope: &Rope, head_dim: usize) -> String {
     format!("rope {} of {head_dim} elements in {pairs}, theta {}, {scaling}", rope.rotary_dim, rope.theta)
 }
 
-fn router(moe: &Moe) -> String {
+pub(super) fn router(moe: &Moe) -> String {
     let router = moe.router;
     let mut text = match router.scoring {
         ScoringFunc::Softmax => "softmax router".to_owned(),

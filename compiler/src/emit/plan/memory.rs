@@ -1,10 +1,14 @@
 //! What a deployment holds, each pool with its formula.
 
+use std::borrow::Cow;
+
+use tenon_formats::memory::{Room, Workspace};
+
 use super::{Deployment, bytes, line};
 use crate::diagnostic::thousands;
 use crate::lower;
-use crate::model::{KvDtype, Mixer, Moe};
-use crate::program::{CacheDtype, ExpertDims, Program, TensorShape};
+use crate::model::{KvDtype, Mixer, MlaForm, Moe};
+use crate::program::{CacheDtype, ExpertDims, Op, OpKind, Phase, Program, RowsOf, TensorShape};
 
 /// Slots for which the plan states the size of the state pool.
 const SLOTS: u64 = 8;
@@ -33,13 +37,57 @@ pub(super) fn weight_bytes(program: &Program<'_>, format: tenon_formats::Storage
 
 /// Bytes per token of what routed experts need beside rows: a row inside and one outside for each expert of a token (with a gate, two
 /// inside), and four numbers per route.
-pub(super) fn routed_bytes(program: &Program<'_>) -> u64 {
+fn routed_bytes(program: &Program<'_>) -> u64 {
     let of = |(_, moe): (&str, &Moe)| {
         let outside = moe.latent.unwrap_or(program.model.hidden_size);
         let inside = moe.intermediate_size * if moe.gated { 2 } else { 1 };
         4 * moe.top_k as u64 * (outside + inside + 4) as u64
     };
     lower::moes(program.model).into_iter().map(of).sum()
+}
+
+/// What a step computes in: the buffers of the program, angles, what experts need, and what kernels keep for each thread.
+pub fn workspace(program: &Program<'_>) -> Workspace {
+    let rows = |of| program.buffers.iter().filter(|b| b.buf.rows == of).map(|b| 4 * b.buf.width as u64).sum::<u64>();
+    let ropes = lower::ropes(program.model);
+    let rotated: u64 = ropes.iter().map(|(_, rope)| rope.rotary_dim as u64).sum();
+    // Where the rows of each expert begin, and where the last ones end.
+    let starts: u64 = lower::moes(program.model).iter().map(|(_, moe)| 4 * (moe.experts as u64 + 1)).sum();
+    let mut rooms: Vec<Room> = Vec::new();
+    for room in program.ops.iter().filter_map(|op| room(program, op)) {
+        if !rooms.contains(&room) {
+            rooms.push(room);
+        }
+    }
+    Workspace {
+        // Of a rotation, a cosine and a sine per pair of a token, and the frequencies once.
+        token_bytes: rows(RowsOf::Tokens) + 4 * rotated + routed_bytes(program),
+        logit_row_bytes: rows(RowsOf::LogitRows),
+        fixed_bytes: 2 * rotated + starts,
+        rooms: Cow::Owned(rooms),
+    }
+}
+
+/// What the kernel of an op keeps for each thread.
+fn room(program: &Program<'_>, op: &Op) -> Option<Room> {
+    let n = |value: usize| value as u64;
+    match &op.kind {
+        OpKind::Mla { form: MlaForm::Expanded, nope, rope_dim, v, rank, .. } => {
+            Some(Room::Expanded { kv_lora_rank: n(*rank), nope: n(*nope), rope: n(*rope_dim), v: n(*v) })
+        }
+        OpKind::Mla { form: MlaForm::Absorbed, heads, rope_dim, rank, .. } => {
+            Some(Room::Absorbed { heads: n(*heads), kv_lora_rank: n(*rank), rope: n(*rope_dim) })
+        }
+        OpKind::Mamba2 { phase: Phase::Prefill, head_dim, state, chunk, .. } => {
+            Some(Room::Mamba2 { head_dim: n(*head_dim), state: n(*state), chunk: n(*chunk) })
+        }
+        OpKind::Delta { phase: Phase::Prefill, key_dim, value_dim, .. } => {
+            let kernel = program.model.kernel(program.target, &op.requirement(&program.model.checkpoint.accept));
+            let chunk = kernel.tuned.iter().find(|(name, _)| name == "chunk").map_or(1, |(_, chunk)| *chunk);
+            Some(Room::Delta { key_dim: n(*key_dim), value_dim: n(*value_dim), chunk })
+        }
+        _ => None,
+    }
 }
 
 pub(super) fn memory(program: &Program<'_>, facts: &Deployment, text: &mut String) {

@@ -257,17 +257,28 @@ pub(super) fn carve<'a>(room: &mut &'a mut [Lanes8], count: usize) -> &'a mut [L
     room.split_off_mut(..count).expect("the room was measured")
 }
 
+thread_local! {
+    static ROOM: Cell<Vec<Lanes8>> = const { Cell::new(Vec::new()) };
+}
+
 /// Calls `with` with room for `vectors`, which hold anything. Each thread keeps its room, so that a step allocates nothing.
 pub(super) fn with_room(vectors: usize, with: impl FnOnce(&mut [Lanes8])) {
-    thread_local! {
-        static ROOM: Cell<Vec<Lanes8>> = const { Cell::new(Vec::new()) };
-    }
     let mut room = ROOM.take();
     if room.len() < vectors {
+        // No more than that: the memory of a deployment is planned.
+        room.reserve_exact(vectors - room.len());
         room.resize(vectors, [0.0; 8]);
     }
     with(&mut room[..vectors]);
     ROOM.set(room);
+}
+
+/// Bytes that this thread keeps.
+pub(super) fn room_bytes() -> usize {
+    let room = ROOM.take();
+    let bytes = room.capacity() * size_of::<Lanes8>();
+    ROOM.set(room);
+    bytes
 }
 
 #[cfg(test)]

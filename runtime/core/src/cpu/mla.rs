@@ -16,6 +16,7 @@ mod room;
 mod tile;
 
 pub use self::latents::{latent_norm, query_scale};
+pub(in crate::cpu) use self::room::room_bytes;
 
 use super::Cpu;
 use crate::batch::{Batch, SequenceSpan};

@@ -16,6 +16,8 @@ mod mla;
 mod moe;
 mod norm;
 mod pool;
+#[cfg(test)]
+mod rooms;
 mod rope;
 pub(crate) mod simd;
 #[cfg(test)]
@@ -167,6 +169,19 @@ impl Cpu {
     /// With the payload of a task that panicked, after all threads have stopped.
     pub fn run(&self, tasks: usize, task: impl Fn(usize) + Sync) {
         self.pool.run(tasks, &task);
+    }
+
+    /// Bytes that each thread really keeps for intermediate results, the caller's first: at most a thread's part of
+    /// [`Memory::rooms`](crate::model::Memory::rooms), and all of it after the largest step. The threads are asked, so that this is for
+    /// tests and measurements.
+    pub fn room_bytes(&self) -> Vec<usize> {
+        let rooms = std::sync::Mutex::new(vec![0; self.threads()]);
+        self.run(self.threads(), |thread| {
+            let bytes = chunk::room_bytes() + mla::room_bytes();
+            // A lock whose holder panicked holds whole numbers all the same.
+            rooms.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[thread] = bytes;
+        });
+        rooms.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     pub(crate) fn lanes(&self) -> Lanes {

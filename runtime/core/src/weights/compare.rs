@@ -7,16 +7,13 @@ use tenon_formats::expect::tensors::{self, Need, TensorCheck};
 use tenon_formats::expect::{self, ConfigContract};
 
 use super::error::Mismatch;
-use super::{Checkpoint, LoadError, StorageFormat};
+use super::{Checkpoint, LoadError, PlannedTensor, StorageFormat};
 
 /// Compares everything that the checkpoint says with everything that the plan needs.
-pub(super) fn compare(
-    checkpoint: &Checkpoint,
-    tensors: &[TensorCheck<'_>],
-    config: &ConfigContract<'_>,
-) -> Result<(), LoadError> {
+pub(super) fn compare(checkpoint: &Checkpoint, tensors: &[PlannedTensor], config: &ConfigContract<'_>) -> Result<(), LoadError> {
     let config = expect::compare(checkpoint.config(), config);
-    let tensors = tensors::compare(checkpoint.by_name(), tensors);
+    let checks: Vec<TensorCheck<'_>> = tensors.iter().filter_map(PlannedTensor::compared).collect();
+    let tensors = tensors::compare(checkpoint.by_name(), &checks);
     let of_config = config.iter().map(|difference| (difference.id(), difference.to_string()));
     let of_tensors = tensors.iter().map(|difference| (difference.problem.id(), difference.to_string()));
     refuse(checkpoint, of_config.chain(of_tensors))

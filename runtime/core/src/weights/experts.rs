@@ -1,8 +1,10 @@
 //! What generated code says about the tensors of experts, as constants.
 
 use tenon_formats::StorageFormat;
-use tenon_formats::expect::tensors::{ExpertNames, ExpertsNeed, Need, TensorCheck};
+use tenon_formats::expect::tensors::{ExpertNames, ExpertsNeed, Need};
 
+use super::held::Held;
+use super::spec::PlannedTensor;
 use super::{GatedExpertNames, PlainExpertNames};
 
 /// The tensors of `E` experts that compute `down(act(gate x) * up x)`, with hidden size `H` and intermediate size `I`.
@@ -38,9 +40,9 @@ macro_rules! specs {
             }
 
             /// The table entry of the experts of these layers, which stands for all their tensors.
-            pub const fn per_layer(&self, layers: &'static [usize]) -> TensorCheck<'static> {
+            pub const fn per_layer(&self, layers: &'static [usize]) -> PlannedTensor {
                 // The names are in the need; this one is for the reader of a table.
-                TensorCheck { name: "experts", layers: Some(layers), need: Need::Experts(self.need()) }
+                PlannedTensor::new("experts", Some(layers), Need::Experts(self.need()), Held::Experts)
             }
         }
     )+};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tenon_formats::expect::ConfigContract;
 use tenon_formats::expect::tensors::stored::{Lies, MatrixNeed};
-use tenon_formats::expect::tensors::{Need, TensorCheck, in_layer};
+use tenon_formats::expect::tensors::{Need, in_layer};
 
 use super::compare::{compare, compare_one};
 use super::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, VectorSpec};
-use super::{Checkpoint, LoadError, MappedTensor, finite};
+use super::{Checkpoint, LoadError, MappedTensor, PlannedTensor, finite};
 use crate::cpu::Cpu;
 use crate::linear::{Bias, Conv, Decay, Embedding, LatentUp, Linear, Norm, PackError, Vector};
 
@@ -27,7 +27,7 @@ impl<'a> Loader<'a> {
     pub fn new(
         checkpoint: &'a Arc<Checkpoint>,
         cpu: &'a Cpu,
-        tensors: &[TensorCheck<'_>],
+        tensors: &[PlannedTensor],
         config: &ConfigContract<'_>,
     ) -> Result<Self, LoadError> {
         compare(checkpoint, tensors, config)?;

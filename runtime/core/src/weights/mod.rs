@@ -9,11 +9,12 @@ mod error;
 mod experts;
 mod files;
 mod finite;
+mod held;
 mod load_matrix;
 mod loader;
 mod spec;
 
-pub use tenon_formats::expect::tensors::{GatedExpertNames, PlainExpertNames, TensorCheck};
+pub use tenon_formats::expect::tensors::{GatedExpertNames, PlainExpertNames};
 pub use tenon_formats::expect::{ConfigContract, ConfigKey, Expected, IgnoredKey};
 pub use tenon_formats::{CanonicalConfig, Gguf, StorageFormat, TensorEntry, TensorFormat};
 
@@ -21,8 +22,11 @@ pub use self::checkpoint::{Checkpoint, CheckpointKind, MappedTensor};
 pub use self::error::LoadError;
 pub use self::experts::{GatedExpertsSpec, PlainExpertsSpec};
 pub use self::finite::NotFinite;
+pub use self::held::CheckpointNeeds;
 pub use self::loader::Loader;
-pub use self::spec::{BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, VectorSpec};
+pub use self::spec::{
+    BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, PlannedTensor, VectorSpec,
+};
 pub use crate::linear::{RowOrder, Segment};
 
 #[cfg(test)]

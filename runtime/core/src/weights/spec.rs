@@ -3,7 +3,46 @@
 use tenon_formats::StorageFormat;
 use tenon_formats::expect::tensors::{Need, TensorCheck};
 
+use super::held::Held;
 use crate::linear::RowOrder;
+
+/// One entry of a plan's tensor table: what the checkpoint must hold, and how the model keeps it. The comparison with a checkpoint, which
+/// the compiler makes too, knows of the first alone.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedTensor {
+    /// What the checkpoint must hold.
+    pub(super) check: TensorCheck<'static>,
+    /// How it is kept once it is loaded.
+    pub(super) held: Held,
+    /// Another entry compares it, and says how else it is kept.
+    is_again: bool,
+}
+
+impl PlannedTensor {
+    /// A tensor that the checkpoint may have and the model does not read. `{layer}` in the name stands for any number, and `*` at
+    /// its end for any ending.
+    ///
+    /// # Panics
+    /// At compile time, without a reason; it is for the reader of the generated code.
+    pub const fn ignored(name: &'static str, reason: &str) -> Self {
+        Self { check: TensorCheck::ignored(name, reason), held: Held::Nothing, is_again: false }
+    }
+
+    /// A tensor that stands once, or once in each of some layers.
+    pub(super) const fn new(name: &'static str, layers: Option<&'static [usize]>, need: Need<'static>, held: Held) -> Self {
+        Self { check: TensorCheck { name, layers, need }, held, is_again: false }
+    }
+
+    /// A tensor that has an entry of its own and is kept a second time, in another way.
+    pub(super) const fn again(name: &'static str, need: Need<'static>, held: Held) -> Self {
+        Self { check: TensorCheck { name, layers: None, need }, held, is_again: true }
+    }
+
+    /// What a checkpoint is compared with; nothing for a tensor that another entry compares.
+    pub fn compared(&self) -> Option<TensorCheck<'static>> {
+        (!self.is_again).then_some(self.check)
+    }
+}
 
 /// The weight of a linear layer, `[OUT, IN]`. `{layer}` in the name stands for the layer's number.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +118,11 @@ impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
 
     pub(super) const fn need(&self) -> Need<'static> {
         Need::matrix(self.order.stored_rows(OUT), IN, self.accept)
+    }
+
+    /// The table entry of a head that is the embedding: that entry compares the tensor, and this one says that it is packed besides.
+    pub const fn tied(&self) -> PlannedTensor {
+        PlannedTensor::again(self.name, self.need(), Held::Packed { outputs: OUT })
     }
 }
 
@@ -171,27 +215,27 @@ impl<const N: usize> DecaySpec<N> {
 
 /// The table entries of a spec.
 macro_rules! checks {
-    ($(impl<$(const $dim:ident),+> $spec:ident;)+) => {$(
+    ($(impl<$(const $dim:ident),+> $spec:ident held as $held:expr;)+) => {$(
         impl<$(const $dim: usize),+> $spec<$($dim),+> {
             /// The table entry of a tensor that stands once.
-            pub const fn once(&self) -> TensorCheck<'static> {
-                TensorCheck { name: self.name, layers: None, need: self.need() }
+            pub const fn once(&self) -> PlannedTensor {
+                PlannedTensor::new(self.name, None, self.need(), $held)
             }
 
             /// The table entry of a tensor that stands once in each of these layers.
-            pub const fn per_layer(&self, layers: &'static [usize]) -> TensorCheck<'static> {
-                TensorCheck { name: self.name, layers: Some(layers), need: self.need() }
+            pub const fn per_layer(&self, layers: &'static [usize]) -> PlannedTensor {
+                PlannedTensor::new(self.name, Some(layers), self.need(), $held)
             }
         }
     )+};
 }
 checks! {
-    impl<const OUT, const IN> LinearSpec;
-    impl<const VOCAB, const HIDDEN> EmbeddingSpec;
-    impl<const D> NormSpec;
-    impl<const D> BiasSpec;
-    impl<const N> VectorSpec;
-    impl<const DIM, const KERNEL> ConvSpec;
-    impl<const N> DecaySpec;
-    impl<const HEADS, const NOPE, const V, const R> LatentUpSpec;
+    impl<const OUT, const IN> LinearSpec held as Held::Packed { outputs: OUT };
+    impl<const VOCAB, const HIDDEN> EmbeddingSpec held as Held::Mapped;
+    impl<const D> NormSpec held as Held::Floats(D);
+    impl<const D> BiasSpec held as Held::Floats(D);
+    impl<const N> VectorSpec held as Held::Floats(N);
+    impl<const DIM, const KERNEL> ConvSpec held as Held::Floats(DIM * KERNEL);
+    impl<const N> DecaySpec held as Held::Floats(N);
+    impl<const HEADS, const NOPE, const V, const R> LatentUpSpec held as Held::Latent;
 }

@@ -9,11 +9,10 @@ pub mod stored;
 
 use std::collections::{BTreeMap, HashSet};
 
-use self::experts::TensorNeed;
 use self::stored::{Ending, Lies, MatrixNeed};
 use crate::tensor::TensorEntry;
 
-pub use self::experts::{ExpertNames, ExpertsNeed, GatedExpertNames, PlainExpertNames};
+pub use self::experts::{ExpertNames, ExpertTensor, ExpertsNeed, GatedExpertNames, PlainExpertNames, TensorNeed};
 pub use self::need::{Need, TensorCheck};
 pub use self::problem::{TensorDifference, TensorProblem, ranges};
 

@@ -7,17 +7,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tenon_core::cpu::{Cpu, Isa, physical_threads};
+use tenon_core::memory::{Flags, Settings};
 use tenon_core::model::ModelEntry;
-use tenon_core::weights::Checkpoint;
 use tenon_engine::{Engine, EngineConfig, Event, EventKind, Request, SamplingParams};
+use tenon_formats::overrides::Asked;
 
 use crate::Failure;
-use crate::cli::{BenchArgs, LoadArgs};
-use crate::home::Home;
-use crate::load::{self, PAGE_SIZE, Sizes};
+use crate::cli::BenchArgs;
+use crate::load::{self, CHUNK};
+use crate::plan::Plan;
 
-/// Tokens of a prompt per step.
-const CHUNK: usize = 256;
 /// Bytes that the bandwidth is measured over: more than any cache of the machine keeps.
 const STREAM_BYTES: usize = 512 << 20;
 
@@ -46,7 +45,10 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         .into());
     }
     let threads = args.load.threads.unwrap_or_else(physical_threads);
-    let checkpoint = load::checkpoint(info, args.load.weights.as_ref(), &Home::find()?)?;
+    let most = args.concurrency.iter().max().copied().unwrap_or(1);
+    let settings = Settings::new((longest + args.decode) as u64, most as u64, 1);
+    let flags = Flags { sequences: Some("--concurrency"), kv_cache_dtype: Some("--kv-cache-dtype"), ..Flags::default() };
+    let plan = Plan::new(entry, &args.load, Asked::default(), settings, &flags)?;
 
     eprintln!("measuring the read bandwidth of {threads} threads");
     let bandwidth = bandwidth(threads)?;
@@ -55,8 +57,7 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     eprintln!("starting a process of its own until its first token");
     let start = start_to_first_token(args)?;
 
-    let most = args.concurrency.iter().max().copied().unwrap_or(1);
-    let mut engine = engine(entry, &checkpoint, &args.load, longest + args.decode, most)?;
+    let mut engine = Engine::new(plan.load()?, EngineConfig { chunk: CHUNK, max_sequences: most })?;
     let memory = engine.model().memory();
     let dtype = args.load.kv_cache_dtype.unwrap_or(info.kv_cache_dtypes[0]);
     let kv_bytes = info.kv_bytes_per_token(dtype);
@@ -67,7 +68,7 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
             runs.push(best(&mut engine, prompt, concurrency, args, kv_bytes)?);
         }
     }
-    let file: u64 = checkpoint.tensors().iter().map(|t| t.range.end - t.range.start).sum();
+    let file: u64 = plan.checkpoint.tensors().iter().map(|t| t.range.end - t.range.start).sum();
     let facts =
         Facts { args, threads, bandwidth, start, weights: memory.per_token, file, peak: peak_memory().filter(|_| forgotten) };
     let mut out = std::io::stdout().lock();
@@ -77,24 +78,6 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         write!(out, "{}", facts.table(&runs))?;
     }
     Ok(())
-}
-
-fn engine(
-    entry: &ModelEntry,
-    checkpoint: &Arc<Checkpoint>,
-    args: &LoadArgs,
-    tokens: usize,
-    sequences: usize,
-) -> Result<Engine, Failure> {
-    let sizes = Sizes {
-        page_size: PAGE_SIZE,
-        pages: sequences * tokens.div_ceil(PAGE_SIZE),
-        sequences,
-        max_batch_tokens: CHUNK + sequences - 1,
-        max_logit_rows: sequences,
-    };
-    let model = load::model(entry, checkpoint, args, sizes)?;
-    Ok(Engine::new(model, EngineConfig { chunk: CHUNK, max_sequences: sequences })?)
 }
 
 /// The fastest of several runs: what disturbs a run only ever slows it down.
@@ -210,6 +193,9 @@ fn start_to_first_token(args: &BenchArgs) -> Result<f64, Failure> {
     }
     if let Some(dtype) = args.load.kv_cache_dtype {
         command.args(["--kv-cache-dtype", &dtype.to_string()]);
+    }
+    if let Some(bytes) = args.load.memory {
+        command.args(["--memory", &bytes.to_string()]);
     }
     let started = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;

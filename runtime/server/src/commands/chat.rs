@@ -9,14 +9,23 @@ use tenon_engine::{ChatTemplate, Conversation, FinishReason};
 
 use super::answer;
 use crate::cli::ChatArgs;
-use crate::load::Loaded;
+use crate::load::{Loaded, Wanted};
 use crate::{Failure, interrupt, load};
 
 const HELP: &str = "/reset forgets the conversation, /exit (or Ctrl-D) ends it, Ctrl-C stops an answer";
 
 /// Answers line by line until the input ends.
 pub fn run(args: &ChatArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
-    let mut loaded = load::for_text(models, &args.name, false, &args.load, args.context)?;
+    let wanted = Wanted {
+        name: &args.name,
+        raw: false,
+        load: &args.load,
+        context: args.context,
+        overrides: &args.overrides,
+        sequences: 1,
+        sequences_flag: None,
+    };
+    let mut loaded = load::for_text(models, &wanted)?;
     // Taken out, so that the rest can be borrowed while it renders.
     let Some(template) = loaded.template.take() else {
         return Err(format!("{} has no chat format; `generate --raw` continues a text", args.name).into());

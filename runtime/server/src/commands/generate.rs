@@ -6,12 +6,24 @@ use tenon_engine::template::{self, message};
 
 use super::answer;
 use crate::cli::GenerateArgs;
-use crate::load::Loaded;
+use crate::load::{Loaded, Wanted};
 use crate::{Failure, interrupt, load};
 
 /// Answers the prompt on stdout.
 pub fn run(args: &GenerateArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
-    let mut loaded = load::for_text(models, &args.name, args.raw, &args.load, args.context)?;
+    if args.raw && args.overrides.chat_template.is_some() {
+        return Err("--chat-template renders messages, and with --raw there are none".into());
+    }
+    let wanted = Wanted {
+        name: &args.name,
+        raw: args.raw,
+        load: &args.load,
+        context: args.context,
+        overrides: &args.overrides,
+        sequences: 1,
+        sequences_flag: None,
+    };
+    let mut loaded = load::for_text(models, &wanted)?;
     let prompt = prompt_ids(&loaded, args)?;
     let request = loaded.request(prompt, &args.sampling);
     let seed = request.sampling.seed;
@@ -28,7 +40,7 @@ pub fn run(args: &GenerateArgs, models: &[&'static ModelEntry]) -> Result<(), Fa
             loaded.time.as_secs_f64(),
             mib(memory.weights),
             mib(memory.cache),
-            mib(memory.scratch)
+            mib(memory.scratch + memory.rooms)
         );
     }
     interrupt::install();

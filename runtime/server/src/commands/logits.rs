@@ -6,12 +6,13 @@ use std::path::Path;
 
 use safetensors::{Dtype, SafeTensors};
 use tenon_core::batch::{Batch, PageId, StateSlot, WantLogits};
+use tenon_core::memory::{Flags, Settings};
 use tenon_core::model::{Logits, ModelEntry};
+use tenon_formats::overrides::Asked;
 
 use crate::cli::LogitsArgs;
-use crate::home::Home;
-use crate::load::{self, Sizes};
-use crate::{Failure, home};
+use crate::plan::Plan;
+use crate::{Failure, home, load};
 
 /// Reads `input_ids`, runs them in chunks, and writes `logits`.
 pub fn run(args: &LogitsArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
@@ -27,11 +28,13 @@ pub fn run(args: &LogitsArgs, models: &[&'static ModelEntry]) -> Result<(), Fail
         return Err(format!("input_ids has {tokens} tokens, and the context of {} is {context}", info.name).into());
     }
 
-    let checkpoint = load::checkpoint(info, args.load.weights.as_ref(), &Home::find()?)?;
     let chunk = args.chunk.min(ids.len());
     let pages = ids.len().div_ceil(args.page);
-    let sizes = Sizes { page_size: args.page, pages, sequences: 1, max_batch_tokens: chunk, max_logit_rows: chunk };
-    let mut model = load::model(entry, &checkpoint, &args.load, sizes)?;
+    let n = |value: usize| value as u64;
+    let settings =
+        Settings { page_size: n(args.page), chunk: n(chunk), rows_each: n(chunk), ..Settings::new(n(ids.len()), 1, 1) };
+    let flags = Flags { kv_cache_dtype: Some("--kv-cache-dtype"), ..Flags::default() };
+    let mut model = Plan::new(entry, &args.load, Asked::default(), settings, &flags)?.load()?;
 
     let table: Vec<PageId> = (0..pages as u32).map(PageId).collect();
     let mut batch = Batch::new(model.limits());

@@ -16,7 +16,7 @@ pub fn run(args: &RenderArgs, models: &[&'static ModelEntry]) -> Result<(), Fail
     let info = load::entry(models, &args.name)?.info;
     let body = read(&args.request).map_err(|e| format!("{}: {e}", args.request.display()))?;
     let checkpoint = load::checkpoint(info, args.weights.as_ref(), &Home::find()?)?;
-    let (tokenizer, template) = load::words(info, &checkpoint, false)?;
+    let (tokenizer, template) = load::words(info, info.chat_template, &checkpoint, false)?;
     let served = Served {
         name: info.name.to_owned(),
         tokenizer,

@@ -73,6 +73,7 @@ pub enum ServeError {
 #[derive(Debug)]
 struct Service {
     served: Served,
+    plan: Value,
     worker: Worker,
     max_body_bytes: usize,
     /// Seconds since 1970.
@@ -87,10 +88,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the thread of the engine.
-    pub fn start(served: Served, engine: Engine, limits: Limits) -> std::io::Result<Self> {
+    /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
+    pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
         let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
-        let service = Service { served, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
+        let service = Service { served, plan, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
         Ok(Self { service: Arc::new(service), engine })
     }
 

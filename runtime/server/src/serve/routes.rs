@@ -24,6 +24,7 @@ const DISCARD: usize = 64 << 20;
 pub(super) fn router(service: Arc<Service>) -> Router {
     Router::new()
         .route("/health", get(health))
+        .route("/debug/plan", get(plan))
         .route("/v1/models", get(models))
         .route("/v1/models/{name}", get(model))
         .route("/v1/chat/completions", post(chat))
@@ -39,6 +40,10 @@ async fn health(State(service): State<Arc<Service>>) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "draining" }))).into_response();
     }
     Json(json!({ "status": "ok" })).into_response()
+}
+
+async fn plan(State(service): State<Arc<Service>>) -> Json<Value> {
+    Json(service.plan.clone())
 }
 
 async fn models(State(service): State<Arc<Service>>) -> Json<Value> {

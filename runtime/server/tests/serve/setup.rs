@@ -94,9 +94,13 @@ impl TestServer {
         });
         let steps = fake.steps();
         let engine = Engine::new(Box::new(fake), EngineConfig { chunk: 32, max_sequences }).unwrap();
-        let server =
-            Server::start(served(Settings::default()), engine, Limits { max_sequences, queue, max_body_bytes: MAX_BODY })
-                .unwrap();
+        let server = Server::start(
+            served(Settings::default()),
+            json!({ "model": MODEL }),
+            engine,
+            Limits { max_sequences, queue, max_body_bytes: MAX_BODY },
+        )
+        .unwrap();
 
         let (shutdown, ended) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();

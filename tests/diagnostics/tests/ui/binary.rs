@@ -67,6 +67,19 @@ pub fn checks(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
+/// `tenon plan` ends with 1 and prints what the case expects.
+pub fn plans(case: &Case) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    case.files().write(folder.path());
+    let command = case.mistake.command.as_deref().unwrap_or_default();
+    let output = tenon(folder.path(), &command.split_whitespace().skip(1).collect::<Vec<_>>());
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() != Some(1) || said != case.expected()? {
+        return Err(format!("{}\n{said}", output.status));
+    }
+    Ok(())
+}
+
 /// `tenon check` is content, and `tenon build` ends with 1, prints this, and writes nothing.
 pub fn refuses_build(case: &Case, text: &str) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;

@@ -34,6 +34,14 @@ fn main() -> ExitCode {
     ];
     for case in CASES.iter() {
         match case.stage() {
+            Stage::Deploy => {
+                trials.push(trial(&case.name, || stage::run(case)));
+                trials.push(trial(&format!("{}/follow", case.name), || tenon_diagnostics::deploy::follow(case)));
+                if case.mistake.command.as_ref().is_some_and(|command| command.starts_with("tenon plan ")) {
+                    trials.push(trial(&format!("binary/{}", case.name), || binary::plans(case)));
+                }
+                continue;
+            }
             Stage::Frozen => {
                 trials.push(trial(&case.name, || stage::run(case)));
                 continue;

@@ -6,6 +6,7 @@ use tenon_compiler::diagnostic::{Diagnostic, Diagnostics, Format, Id};
 use tenon_compiler::source::SourceMap;
 
 use tenon_diagnostics::case::{Case, Files, build, check, diagnose, entries, relative, ui};
+use tenon_diagnostics::deploy;
 use tenon_diagnostics::stage::Stage;
 
 /// Every id has a case, every folder is an id, and every folder of cases holds cases and nothing else.
@@ -72,32 +73,45 @@ pub fn pages() -> Result<(), String> {
 
 /// Messages, labels, notes and helps are each one line that follows the house style, and every diagnostic says where it stands.
 pub fn wording(cases: &[Case]) -> Result<(), String> {
-    none(every_diagnostic(cases, |diagnostic, _| {
-        let mut wrong = Vec::new();
-        let message = &diagnostic.message;
-        if !message.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '`') {
-            wrong.push(format!("begins with neither a small letter nor a name in backticks nor a number: {message}"));
-        }
-        if message.chars().count() > 110 {
-            wrong.push(format!("is longer than a line should be: {message}"));
-        }
+    let mut wrong = every_diagnostic(cases, |diagnostic, _| {
         let labels = diagnostic.labels.iter().map(|label| &label.text).filter(|text| !text.is_empty());
-        for text in [message].into_iter().chain(labels).chain(&diagnostic.notes).chain(&diagnostic.helps) {
-            if text.ends_with('.') || text.contains('\n') || text.trim() != text || text.is_empty() {
-                wrong.push(format!("is not one line without a period: {text:?}"));
-            }
-            if text.matches('`').count() % 2 != 0 {
-                wrong.push(format!("has a backtick without its pair: {text}"));
-            }
-        }
-        if diagnostic.helps.is_empty() {
-            wrong.push(format!("names no way out: {message}"));
-        }
+        let mut wrong = style(&diagnostic.message, labels.chain(&diagnostic.notes), &diagnostic.helps);
         if !diagnostic.labels.iter().any(|label| label.primary) {
-            wrong.push(format!("points nowhere: {message}"));
+            wrong.push(format!("points nowhere: {}", diagnostic.message));
         }
         wrong
-    }))
+    });
+    for case in cases.iter().filter(|case| case.stage() == Stage::Deploy) {
+        for report in deploy::refused(case)?.map(|refused| refused.0).unwrap_or_default() {
+            let labels = report.places.iter().map(|place| &place.label);
+            let found = style(&report.message, labels.chain(&report.notes), &report.helps);
+            wrong.extend(found.into_iter().map(|why| format!("{}: {why}", case.name)));
+        }
+    }
+    none(wrong)
+}
+
+/// What is wrong with the wording of one diagnostic.
+fn style<'a>(message: &'a String, texts: impl Iterator<Item = &'a String>, helps: &'a [String]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if !message.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '`') {
+        wrong.push(format!("begins with neither a small letter nor a name in backticks nor a number: {message}"));
+    }
+    if message.chars().count() > 110 {
+        wrong.push(format!("is longer than a line should be: {message}"));
+    }
+    for text in [message].into_iter().chain(texts).chain(helps) {
+        if text.ends_with('.') || text.contains('\n') || text.trim() != text || text.is_empty() {
+            wrong.push(format!("is not one line without a period: {text:?}"));
+        }
+        if text.matches('`').count() % 2 != 0 {
+            wrong.push(format!("has a backtick without its pair: {text}"));
+        }
+    }
+    if helps.is_empty() {
+        wrong.push(format!("names no way out: {message}"));
+    }
+    wrong
 }
 
 /// The other two forms say the same: one line each with a place, and JSON whose places lie in the files.

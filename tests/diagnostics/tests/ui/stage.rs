@@ -2,6 +2,7 @@
 
 use tenon_compiler::diagnostic::Format;
 use tenon_diagnostics::case::{Case, build, diagnose};
+use tenon_diagnostics::deploy;
 use tenon_diagnostics::stage::Stage;
 
 use crate::{binary, frozen};
@@ -25,6 +26,13 @@ pub fn run(case: &Case) -> Result<(), String> {
             text
         }
         Stage::Frozen => frozen::text(case)?,
+        Stage::Deploy => {
+            let refused = deploy::refused(case)?.ok_or("the command is not refused")?;
+            if let Some(other) = refused.0.iter().find(|report| report.id != case.id.as_str()) {
+                return Err(format!("{} is reported too", other.id));
+            }
+            refused.to_string()
+        }
     };
     case.compare(&text)
 }

@@ -20,14 +20,25 @@ thread_local! {
 pub(super) fn with_room(panels: usize, rows: usize, task: impl FnOnce(&mut [PanelRow], &mut [Running])) {
     // Taken out rather than borrowed, so that a task within a task would get room of its own.
     let mut room = ROOM.take();
+    // No more than that: the memory of a deployment is planned.
     if room.panels.len() < panels {
+        room.panels.reserve_exact(panels - room.panels.len());
         room.panels.resize(panels, [[0.0; 8]; 2]);
     }
     if room.running.len() < rows {
+        room.running.reserve_exact(rows - room.running.len());
         room.running.resize(rows, Running::EMPTY);
     }
     task(&mut room.panels[..panels], &mut room.running[..rows]);
     ROOM.set(room);
+}
+
+/// Bytes that this thread keeps.
+pub(in crate::cpu) fn room_bytes() -> usize {
+    let room = ROOM.take();
+    let bytes = room.panels.capacity() * size_of::<PanelRow>() + room.running.capacity() * size_of::<Running>();
+    ROOM.set(room);
+    bytes
 }
 
 /// Cuts the first `rows` panel rows off.

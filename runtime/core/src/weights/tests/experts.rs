@@ -132,7 +132,7 @@ fn both(layer: impl Fn(usize) -> Vec<Tensor>) -> Vec<Tensor> {
 }
 
 fn load<T>(
-    table: TensorCheck,
+    table: PlannedTensor,
     tensors: &[Tensor],
     load: impl FnOnce(&Loader<'_>) -> Result<T, LoadError>,
 ) -> Result<T, LoadError> {
@@ -231,7 +231,7 @@ fn plain_experts_of_both_layouts() {
     assert_eq!(of(plain(&PLAIN_EACH, &both(without_gates))), of(plain(&PLAIN_STACKED, &both(stacked))));
 }
 
-fn lines(table: TensorCheck, tensors: &[Tensor]) -> Vec<String> {
+fn lines(table: PlannedTensor, tensors: &[Tensor]) -> Vec<String> {
     match load(table, tensors, |_| Ok(())) {
         Ok(()) => Vec::new(),
         Err(LoadError::Mismatch(mismatch)) => mismatch.differences,
@@ -288,12 +288,12 @@ fn ignored_tensors_may_share_a_beginning() {
     let dir = hf_dir(&config(), &[Tensor::f32("mtp.0.w", &[1], &[0.0]), Tensor::f32("x.5.mtp.w", &[1], &[0.0])]);
     let checkpoint = Arc::new(Checkpoint::open(dir.path()).unwrap());
     let cpu = Cpu::new(1, Isa::Portable).unwrap();
-    let differences = |table: &[TensorCheck]| match Loader::new(&checkpoint, &cpu, table, &CONTRACT) {
+    let differences = |table: &[PlannedTensor]| match Loader::new(&checkpoint, &cpu, table, &CONTRACT) {
         Ok(_) => Vec::new(),
         Err(LoadError::Mismatch(mismatch)) => mismatch.differences,
         Err(other) => panic!("{other}"),
     };
-    let (one, two) = (TensorCheck::ignored("mtp.*", "a reason"), TensorCheck::ignored("x.{layer}.m*", "a reason"));
+    let (one, two) = (PlannedTensor::ignored("mtp.*", "a reason"), PlannedTensor::ignored("x.{layer}.m*", "a reason"));
     assert_eq!(differences(&[one, two]), [""; 0]);
     assert_eq!(differences(&[two]), ["mtp.0.w is in the checkpoint and not in the plan"]);
 }

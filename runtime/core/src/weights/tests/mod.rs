@@ -27,7 +27,7 @@ const LAYERS: [usize; 3] = [0, 1, 2];
 /// One plan for each format: an embedding, a norm and a projection per layer.
 struct Plan {
     kind: CheckpointKind,
-    tensors: &'static [TensorCheck<'static>],
+    tensors: &'static [PlannedTensor],
     config: ConfigContract<'static>,
 }
 
@@ -40,7 +40,7 @@ const HF: Plan = Plan {
         HF_EMBED.once(),
         HF_Q.per_layer(&LAYERS),
         HF_NORM.once(),
-        TensorCheck::ignored("model.layers.{layer}.self_attn.rotary_emb.inv_freq", "computed from rope_theta"),
+        PlannedTensor::ignored("model.layers.{layer}.self_attn.rotary_emb.inv_freq", "computed from rope_theta"),
     ],
     config: CONTRACT,
 };
@@ -100,7 +100,7 @@ fn metadata() -> Vec<(&'static str, GgufValue)> {
 
 /// The tensors that a plan needs, in formats that it accepts.
 fn tensors(plan: &Plan) -> Vec<Tensor> {
-    let [embed, q, norm] = [0, 1, 2].map(|i| plan.tensors[i].name);
+    let [embed, q, norm] = [0, 1, 2].map(|i| plan.tensors[i].check.name);
     let mut tensors = vec![
         Tensor::f32(norm, &[32], &[1.0; 32]),
         Tensor::f32(embed, &[8, 32], &std::array::from_fn::<f32, 256, _>(|i| i as f32)),
@@ -187,7 +187,7 @@ fn latent_projections_and_vectors_load() {
     const KV_B: LatentUpSpec<2, 3, 4, 32> = LatentUpSpec::new("model.layers.{layer}.self_attn.kv_b_proj.weight", ACCEPT);
     const SINKS: VectorSpec<2> = VectorSpec::new("model.layers.{layer}.self_attn.sinks", ACCEPT);
     const OTHER: LatentUpSpec<3, 3, 4, 32> = LatentUpSpec::new("model.layers.{layer}.self_attn.kv_b_proj.weight", ACCEPT);
-    const TABLE: &[TensorCheck] =
+    const TABLE: &[PlannedTensor] =
         &[HF_EMBED.once(), HF_Q.per_layer(&LAYERS), HF_NORM.once(), KV_B.per_layer(&LAYERS), SINKS.per_layer(&LAYERS)];
     let mut tensors = tensors(&HF);
     for layer in LAYERS {

@@ -80,14 +80,22 @@ pub enum ExpertNames<'a> {
 }
 
 /// One matrix, stack of matrices, or table of biases that experts need.
-pub(super) struct ExpertTensor<'a> {
-    /// With its placeholders.
-    pub(super) template: &'a str,
-    pub(super) expert: Option<usize>,
-    pub(super) need: TensorNeed,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpertTensor<'a> {
+    /// Its name, with its placeholders.
+    pub template: &'a str,
+    /// The number of the expert, where it has tensors of its own.
+    pub expert: Option<usize>,
+    /// What it must be.
+    pub need: TensorNeed,
+    /// Matrices that its rows are divided into: 2 where gates and ups are stored together.
+    pub parts: usize,
 }
 
-pub(super) enum TensorNeed {
+/// What one tensor of experts must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorNeed {
+    /// A matrix, or a stack of them.
     Matrix(MatrixNeed),
     /// `[E, len]`, not quantised.
     Biases([usize; 2]),
@@ -95,20 +103,24 @@ pub(super) enum TensorNeed {
 
 impl<'a> ExpertsNeed<'a> {
     /// Every tensor of a layer.
-    pub(super) fn tensors(&self) -> Vec<ExpertTensor<'a>> {
+    pub fn tensors(&self) -> Vec<ExpertTensor<'a>> {
         let &Self { experts, hidden, inner, names, .. } = self;
-        let stacked = |template, rows, inputs, lies| ExpertTensor {
+        let of_stack = |template, parts, rows, inputs, lies| ExpertTensor {
             template,
             expert: None,
             need: TensorNeed::Matrix(MatrixNeed { stack: Some(experts), rows, inputs, lies }),
+            parts,
         };
-        let biases = |template, len| ExpertTensor { template, expert: None, need: TensorNeed::Biases([experts, len]) };
+        let stacked = |template, rows, inputs, lies| of_stack(template, 1, rows, inputs, lies);
+        let gate_and_up = |template, lies| of_stack(template, 2, 2 * inner, hidden, lies);
+        let biases = |template, len| ExpertTensor { template, expert: None, need: TensorNeed::Biases([experts, len]), parts: 1 };
         let each = |matrices: &[(&'a str, usize, usize)]| {
             let of = |expert| matrices.iter().map(move |&(template, rows, inputs)| (expert, template, rows, inputs));
             let tensor = |(expert, template, rows, inputs)| ExpertTensor {
                 template,
                 expert: Some(expert),
                 need: TensorNeed::Matrix(MatrixNeed { stack: None, rows, inputs, lies: Lies::Rows }),
+                parts: 1,
             };
             (0..experts).flat_map(of).map(tensor).collect()
         };
@@ -118,13 +130,13 @@ impl<'a> ExpertsNeed<'a> {
             }
             ExpertNames::Plain(PlainExpertNames::Each { up, down }) => each(&[(up, inner, hidden), (down, hidden, inner)]),
             ExpertNames::Gated(GatedExpertNames::Stacked { gate_up, down }) => {
-                vec![stacked(gate_up, 2 * inner, hidden, Lies::Rows), stacked(down, hidden, inner, Lies::Rows)]
+                vec![gate_and_up(gate_up, Lies::Rows), stacked(down, hidden, inner, Lies::Rows)]
             }
             ExpertNames::Plain(PlainExpertNames::Stacked { up, down }) => {
                 vec![stacked(up, inner, hidden, Lies::Rows), stacked(down, hidden, inner, Lies::Rows)]
             }
             ExpertNames::Gated(GatedExpertNames::Transposed { gate_up, gate_up_bias, down, down_bias }) => vec![
-                stacked(gate_up, 2 * inner, hidden, Lies::Columns),
+                gate_and_up(gate_up, Lies::Columns),
                 biases(gate_up_bias, 2 * inner),
                 stacked(down, hidden, inner, Lies::Columns),
                 biases(down_bias, hidden),

@@ -1,0 +1,211 @@
+//! What is settled before anything is loaded: which flags may contradict the spec, and that the deployment fits into memory.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tenon_core::cpu::{Isa, physical_threads};
+use tenon_core::memory::{Budget, Flags, Settings, Table, machine};
+use tenon_core::model::{ChatTemplate, Load, LoadOptions, Model, ModelEntry, ModelInfo};
+use tenon_core::weights::{Checkpoint, CheckpointKind};
+use tenon_formats::overrides::{Asked, Overrides, Stated, Template, settle};
+use tenon_formats::report::{CommandLine, Refused};
+
+use crate::Failure;
+use crate::cli::LoadArgs;
+use crate::home::Home;
+use crate::load;
+
+/// A deployment that the spec allows, or that overrides it on purpose, and that fits into memory. Nothing is loaded yet.
+pub struct Plan {
+    /// What was compiled.
+    pub entry: &'static ModelEntry,
+    /// The weights, of which only headers were read.
+    pub checkpoint: Arc<Checkpoint>,
+    /// What it will hold.
+    pub settings: Settings,
+    /// The same, pool by pool.
+    pub table: Table,
+    /// What it may hold; nothing where neither a flag nor the system says so.
+    pub budget: Option<Budget>,
+    /// Statements of the spec that flags replace.
+    pub overrides: Overrides,
+    options: LoadOptions,
+    load: Load,
+}
+
+impl Plan {
+    /// Settles what a command asks for. `settings` state sizes; dtype and threads are those of `args`.
+    ///
+    /// # Errors
+    /// Flags that contradict the spec, a checkpoint that is not the spec's, and a deployment that does not fit.
+    pub fn new(
+        entry: &'static ModelEntry,
+        args: &LoadArgs,
+        asked: Asked<'_>,
+        settings: Settings,
+        flags: &Flags,
+    ) -> Result<Self, Failure> {
+        let info = entry.info;
+        let load =
+            entry.cpu.ok_or_else(|| format!("{} is not compiled for the CPU: its spec does not list that target", info.name))?;
+        let asked = Asked { kv_cache_dtype: args.kv_cache_dtype.map(|dtype| dtype.as_str()), ..asked };
+        let line = CommandLine::new(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
+        let overrides = settle(&stated(info), &asked, &line)?;
+        let listed = info.kv_cache_dtypes;
+        let kv = args.kv_cache_dtype.and_then(|dtype| listed.iter().position(|listed| *listed == dtype)).unwrap_or(0);
+        let Some(&kv_cache_dtype) = listed.get(kv) else {
+            return Err(format!("the spec of {} lists no kv_cache_dtype", info.name).into());
+        };
+        let threads = args.threads.unwrap_or_else(physical_threads);
+        let settings = Settings { kv, threads: threads as u64, ..settings };
+        let checkpoint = load::checkpoint(info, args.weights.as_ref(), &Home::find()?)?;
+        let needs = entry.needs(&checkpoint)?;
+        let budget = budget(args.memory);
+        let table = match &budget {
+            Some(budget) => needs.fit(&settings, budget, flags).map_err(|refusal| Refused::from(refusal.report(info.name)))?,
+            None => needs.plan(&settings),
+        };
+        // What does not fit into a `usize` fits into no memory either.
+        let n = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        let options = LoadOptions {
+            threads,
+            isa: args.isa.unwrap_or_else(Isa::detect),
+            kv_cache_dtype,
+            page_size: n(settings.page_size),
+            pages: n(settings.pages()),
+            state_slots: n(settings.sequences),
+            snapshots: n(settings.snapshots),
+            max_batch_tokens: n(settings.step_tokens()),
+            max_logit_rows: n(settings.logit_rows()),
+            max_positions: Some(n(settings.context)).filter(|&context| context > info.max_position_embeddings),
+        };
+        Ok(Self { entry, checkpoint, settings, table, budget, overrides, options, load })
+    }
+
+    /// Loads it, and says where the model departs from its checkpoint.
+    pub fn load(&self) -> Result<Box<dyn Model>, Failure> {
+        let model = (self.load)(&self.checkpoint, &self.options)?;
+        // Whoever compares answers with those of another runtime must know it.
+        for deviation in self.entry.info.deviations {
+            eprintln!("{} departs from its checkpoint: {deviation}", self.entry.info.name);
+        }
+        Ok(model)
+    }
+
+    /// The memory that it will hold and what there is, for people.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n{}", self.table.title, self.table.text("  "));
+        if let Some(budget) = &self.budget {
+            text += &budget.line("  ");
+        }
+        text
+    }
+
+    /// What is running and where it comes from, for programs.
+    pub fn json(&self) -> Value {
+        let (info, settings, options) = (self.entry.info, &self.settings, &self.options);
+        // The compiler wrote it, and a test reads every one.
+        let spec: Value = serde_json::from_str(self.entry.facts).unwrap_or_default();
+        json!({
+            "model": info.name,
+            "server_version": env!("CARGO_PKG_VERSION"),
+            "spec": spec,
+            "checkpoint": {
+                "path": self.checkpoint.path().display().to_string(),
+                "format": match self.checkpoint.kind() {
+                    CheckpointKind::Hf => "hf",
+                    CheckpointKind::Gguf => "gguf",
+                    CheckpointKind::Mistral => "mistral",
+                },
+            },
+            "deployment": {
+                "context": settings.context,
+                "max_sequences": settings.sequences,
+                "snapshots": settings.snapshots,
+                "kv_cache_dtype": options.kv_cache_dtype.as_str(),
+                "page_size": settings.page_size,
+                "prefill_chunk": settings.chunk,
+                "threads": settings.threads,
+                "isa": options.isa.to_string(),
+            },
+            "memory": self.table.json(self.budget.as_ref()),
+            "overrides": self.overrides.json(),
+        })
+    }
+}
+
+/// What a model's spec states.
+fn stated(info: &ModelInfo) -> Stated<'_> {
+    Stated {
+        model: info.name,
+        max_position_embeddings: info.max_position_embeddings as u64,
+        kv_cache_dtypes: info.kv_cache_dtypes.iter().map(|dtype| dtype.as_str()).collect(),
+        chat_template: match info.chat_template {
+            ChatTemplate::Checkpoint => Template::Checkpoint,
+            ChatTemplate::Spec(_) => Template::File,
+            ChatTemplate::None => Template::None,
+        },
+    }
+}
+
+/// What a flag allows, or what the machine has.
+fn budget(memory: Option<u64>) -> Option<Budget> {
+    match memory {
+        Some(bytes) => Some(Budget { bytes, from: "--memory".to_owned() }),
+        None => machine::available(|path| std::fs::read_to_string(path).ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bard() -> &'static ModelEntry {
+        tenon_models::MODELS.iter().find(|m| m.info.name == "bard-mla").expect("the model whose weights are in the binary")
+    }
+
+    fn plan(args: &LoadArgs, asked: Asked<'_>, settings: Settings) -> Result<Plan, String> {
+        let flags = Flags { context: Some("--context"), ..Flags::default() };
+        let weights = concat!(env!("CARGO_MANIFEST_DIR"), "/../../model-specs/bard-mla/weights");
+        let args = &LoadArgs { weights: Some(weights.into()), ..args.clone() };
+        Plan::new(bard(), args, asked, settings, &flags).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_facts_of_every_model_are_json() {
+        for entry in tenon_models::MODELS {
+            let facts: Value = serde_json::from_str(entry.facts).unwrap();
+            assert_eq!(facts["model"]["name"], entry.info.name);
+        }
+    }
+
+    #[test]
+    fn what_was_planned_is_loaded() {
+        let args = LoadArgs { threads: Some(2), memory: Some(1 << 30), ..LoadArgs::default() };
+        let plan = plan(&args, Asked::default(), Settings::new(128, 3, 1)).unwrap();
+        let memory = plan.load().unwrap().memory();
+        let table = &plan.table;
+        let planned = [table.weights, table.cache, table.state, table.snapshots, table.activations, table.rooms];
+        let held = [memory.weights, memory.cache, memory.state, memory.snapshots, memory.scratch, memory.rooms];
+        assert_eq!(planned, held.map(|bytes| bytes as u64));
+        assert!(plan.text().ends_with(" 1.0 GiB  --memory\n"), "{}", plan.text());
+        let json = plan.json();
+        assert_eq!((&json["memory"]["fits"], &json["deployment"]["threads"]), (&json!(true), &json!(2)));
+        assert_eq!((&json["overrides"], &json["spec"]["model"]["name"]), (&json!([]), &json!("bard-mla")));
+    }
+
+    #[test]
+    fn a_longer_context_is_loaded_where_it_is_allowed() {
+        let longest = bard().info.max_position_embeddings as u64;
+        let (context, settings) = (Some(longest + 64), Settings::new(longest + 64, 1, 1));
+        let args = LoadArgs::default();
+        let refused = plan(&args, Asked { context, allowed: Some(false), ..Asked::default() }, settings).err().unwrap();
+        assert!(
+            refused.starts_with("error[override-refused]: `--context 2112` contradicts the spec of `bard-mla`\n"),
+            "{refused}"
+        );
+        let plan = plan(&args, Asked { context, allowed: Some(true), ..Asked::default() }, settings).unwrap();
+        assert_eq!(plan.load().unwrap().limits().max_positions, 2112);
+        assert_eq!(plan.json()["overrides"][0]["spec"], "2048");
+    }
+}
