@@ -31,6 +31,5 @@ fn expected(value: &model::ConfigValue) -> Expected<'static> {
         ConfigValue::AbsentOr(value) => Expected::AbsentOr(Box::leak(Box::new(expected(value)))),
         ConfigValue::Not(value, deviation) => Expected::Not(Box::leak(Box::new(expected(value))), leak(deviation)),
         ConfigValue::Each(name, count) => Expected::Each(leak(name), *count),
-        ConfigValue::Conflict => unreachable!("conflicts are left out of a contract"),
     }
 }
