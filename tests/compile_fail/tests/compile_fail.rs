@@ -27,7 +27,9 @@ fn swapped_copies() {
         let into = here.join("cases/emitted").join(folder);
         fs::create_dir_all(&into).expect("the folder of the cases is writable");
         let mut replaced = 0;
-        for name in ["mod.rs", "config.rs", "layers.rs", "tensors.rs", "weights.rs", "cpu.rs", "cpu_memory.rs", "plan.txt"] {
+        for name in
+            ["mod.rs", "config.rs", "layers.rs", "tensors.rs", "weights.rs", "cpu.rs", "cpu_memory.rs", "plan.txt", "plan.json"]
+        {
             let text = fs::read_to_string(model.join(name)).expect("the model is generated");
             if !find.is_empty() {
                 replaced += text.matches(find).count();
