@@ -10,6 +10,8 @@ fn cases() {
     let t = trybuild::TestCases::new();
     t.pass("cases/pass_one_layer.rs");
     t.pass("cases/pass_generated.rs");
+    // `width_of_latent_query.rs` is refused as well, in a text that depends on whether rustc shortens the path of a type: the mutants of
+    // types build it, with its guard and without.
     t.compile_fail("cases/fail_*.rs");
 }
 
