@@ -5,6 +5,7 @@ use tenon_formats::StorageFormat;
 use super::{fit, launch, suggest, suggest_text};
 use crate::cost::Step;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
+use crate::expr::Expr;
 use crate::model::{ParamSet, Requirement, Target};
 use crate::source::Spanned;
 use crate::spec::{ParamRule, Specs, TemplateSpec};
@@ -204,21 +205,32 @@ fn numerics(template: &TemplateSpec, diags: &mut Diagnostics) {
 
 /// Expressions are over the template's parameters and the dimensions of a step.
 fn expressions(template: &TemplateSpec, diags: &mut Diagnostics) {
-    let mut known: Vec<&str> = template.params.iter().map(|(name, _)| name.value.as_str()).collect();
-    known.extend(Step::DIMS);
     for expr in [&template.numerics.depth, &template.cost.bytes, &template.cost.flops] {
-        let mut told: Vec<&str> = Vec::new();
-        for (name, range) in expr.value.uses() {
-            if known.contains(&name) || told.contains(&name) {
-                continue;
-            }
-            told.push(name);
-            let place = expr.span.at(range);
-            let diagnostic =
-                invalid(format!("`{name}` is no dimension of this template")).label(&place, "neither a param nor of the step");
-            diags.push(suggest(diagnostic, name, &known, &place, || format!("there are {}", quoted(&known))));
-        }
+        names_are_known(expr, template, &Step::DIMS, diags);
     }
+}
+
+/// Whether every name of an expression is a parameter of the template or one of these dimensions of a step; others are told, each once.
+pub(super) fn names_are_known(
+    expr: &Spanned<Expr>,
+    template: &TemplateSpec,
+    of_step: &[&'static str],
+    diags: &mut Diagnostics,
+) -> bool {
+    let mut known: Vec<&str> = template.params.iter().map(|(name, _)| name.value.as_str()).collect();
+    known.extend(of_step);
+    let mut told: Vec<&str> = Vec::new();
+    for (name, range) in expr.value.uses() {
+        if known.contains(&name) || told.contains(&name) {
+            continue;
+        }
+        told.push(name);
+        let place = expr.span.at(range);
+        let diagnostic =
+            invalid(format!("`{name}` is no dimension of this template")).label(&place, "neither a param nor of the step");
+        diags.push(suggest(diagnostic, name, &known, &place, || format!("there are {}", quoted(&known))));
+    }
+    told.is_empty()
 }
 
 /// The template says of every parameter of the op what it can be, and of no other, unless that one can be tuned.

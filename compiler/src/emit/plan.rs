@@ -121,12 +121,17 @@ fn cost(program: &Program<'_>, op: &Op, context: u64) -> Cost {
 
 /// The text of `plan.txt`.
 pub fn plan(programs: &[Program<'_>]) -> String {
+    by_target(programs, target)
+}
+
+/// The text of every program, one after the other, with an empty line between them.
+fn by_target(programs: &[Program<'_>], mut of: impl FnMut(&Program<'_>, &mut String)) -> String {
     let mut text = String::new();
     for (i, program) in programs.iter().enumerate() {
         if i > 0 {
             text.push('\n');
         }
-        target(program, &mut text);
+        of(program, &mut text);
     }
     text
 }

@@ -1,10 +1,9 @@
 //! `[launch]` and `[[arg]]` of a template by themselves: that they stand where they belong, and grow with the step, so that what holds at
 //! the largest step holds at every step.
 
-use super::super::suggest;
-use super::super::templates::invalid;
+use super::super::templates::{invalid, names_are_known};
 use super::AXES;
-use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::expr::{BinaryOp, Expr, ExprKind, Function};
 use crate::model::{Maxima, Target};
 use crate::source::Spanned;
@@ -129,20 +128,7 @@ fn has_step_dim(expr: &Expr) -> bool {
 
 /// An expression is over known names, and grows with every dimension of the step.
 fn expression(expr: &Spanned<Expr>, template: &TemplateSpec, diags: &mut Diagnostics) {
-    let mut known: Vec<&str> = template.params.iter().map(|(name, _)| name.value.as_str()).collect();
-    known.extend(Maxima::DIMS);
-    let mut told: Vec<&str> = Vec::new();
-    for (name, range) in expr.value.uses() {
-        if known.contains(&name) || told.contains(&name) {
-            continue;
-        }
-        told.push(name);
-        let place = expr.span.at(range);
-        let diagnostic =
-            invalid(format!("`{name}` is no dimension of this template")).label(&place, "neither a param nor of the step");
-        diags.push(suggest(diagnostic, name, &known, &place, || format!("there are {}", quoted(&known))));
-    }
-    if told.is_empty() {
+    if names_are_known(expr, template, &Maxima::DIMS, diags) {
         diags.extend(shrinks(&expr.value).map(|(at, why)| unproven(expr, at, why)));
         diags.extend(divides(&expr.value).map(|at| inexact(expr, at)));
     }

@@ -1,20 +1,13 @@
 //! `tenon plan --kernels`: which kernel runs each op, and why.
 
-use super::{line, weighted};
+use super::{by_target, line, weighted};
 use crate::diagnostic::{listed, thousands};
 use crate::model::{Kernel, Launch, Maxima, ParamSet, Requirement};
 use crate::program::Program;
 
 /// The selection of every program, an op at its dimensions once.
 pub fn kernels(programs: &[Program<'_>]) -> String {
-    let mut text = String::new();
-    for (i, program) in programs.iter().enumerate() {
-        if i > 0 {
-            text.push('\n');
-        }
-        target(program, &mut text);
-    }
-    text
+    by_target(programs, target)
 }
 
 fn target(program: &Program<'_>, text: &mut String) {
