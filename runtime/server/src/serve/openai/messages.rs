@@ -102,13 +102,7 @@ fn tool_calls(calls: Value, at: &str) -> Result<Vec<Value>, ApiError> {
 fn tool_call(call: Value, at: &str) -> Result<Value, ApiError> {
     let mut fields = Fields::new(call, at)?;
     let id = fields.required_string("id")?;
-    let kind = fields.required_string("type")?;
-    if kind != "function" {
-        let message = format!("`{at}.type` is `{kind}`, and must be function");
-        return Err(ApiError::field("unsupported_value", fields.name("type"), message));
-    }
-    let mut function = fields.required("function").and_then(|function| Fields::new(function, fields.name("function")))?;
-    fields.finish()?;
+    let mut function = super::tools::function(fields, at)?;
     let name = function.required_string("name")?;
     let arguments = function.required_string("arguments")?;
     let at = function.name("arguments");

@@ -50,16 +50,21 @@ pub(super) fn read(fields: &mut Fields) -> Result<Tools, ApiError> {
     Ok(Tools { declared, call_forced })
 }
 
-/// The name of a function, as a tool or as a choice.
-fn name(value: Value, at: &str) -> Result<String, ApiError> {
-    let mut fields = Fields::new(value, at)?;
+/// The `function` of an object of `type` function, which has nothing else that is not read yet. `at` is where it stands.
+pub(super) fn function(mut fields: Fields, at: &str) -> Result<Fields, ApiError> {
     let kind = fields.required_string("type")?;
     if kind != "function" {
         let message = format!("`{at}.type` is `{kind}`, and must be function");
         return Err(ApiError::field("unsupported_value", fields.name("type"), message));
     }
-    let mut function = fields.required("function").and_then(|function| Fields::new(function, fields.name("function")))?;
+    let function = fields.required("function").and_then(|function| Fields::new(function, fields.name("function")))?;
     fields.finish()?;
+    Ok(function)
+}
+
+/// The name of a function, as a tool or as a choice.
+fn name(value: Value, at: &str) -> Result<String, ApiError> {
+    let mut function = function(Fields::new(value, at)?, at)?;
     let name = function.required_string("name")?;
     function.string("description")?;
     function.boolean("strict")?;
