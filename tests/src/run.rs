@@ -11,6 +11,22 @@ use tenon_core::memory::Settings;
 use tenon_core::model::{LoadOptions, Logits, Memory, Model, ModelEntry};
 use tenon_core::weights::{Checkpoint, LoadError};
 
+/// Options with which a checkpoint is only compared: room for one token of one sequence.
+pub fn smallest(kv_cache_dtype: KvDtypeName) -> LoadOptions {
+    LoadOptions {
+        threads: 1,
+        isa: Isa::Portable,
+        kv_cache_dtype,
+        page_size: 16,
+        pages: 1,
+        state_slots: 1,
+        snapshots: 0,
+        max_batch_tokens: 1,
+        max_logit_rows: 1,
+        max_positions: None,
+    }
+}
+
 /// How a test loads a model and cuts its prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {

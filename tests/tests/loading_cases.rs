@@ -5,13 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tenon_compiler::check::checkpoint::expect;
-use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::model::LoadOptions;
 use tenon_core::weights::{Checkpoint, LoadError, PlannedTensor};
 use tenon_formats::expect::tensors::{Need, TensorCheck, in_layer};
 use tenon_tests::golden::TABLES;
 use tenon_tests::reference;
+use tenon_tests::run::smallest;
 
 use tenon_diagnostics::case::{Case, Files};
 use tenon_diagnostics::stage::Stage;
@@ -82,17 +81,6 @@ fn text(case: &Case) -> Result<String, String> {
 fn load(golden: &str, checkpoint: &std::path::Path) -> Result<(), LoadError> {
     let entry = tenon_tests::golden::MODELS.iter().find(|model| model.info.name == golden).expect("a golden's name");
     let checkpoint = Arc::new(Checkpoint::open(checkpoint)?);
-    let options = LoadOptions {
-        threads: 1,
-        isa: Isa::Portable,
-        kv_cache_dtype: KvDtypeName::F32,
-        page_size: 16,
-        pages: 1,
-        state_slots: 1,
-        snapshots: 0,
-        max_batch_tokens: 1,
-        max_logit_rows: 1,
-        max_positions: None,
-    };
+    let options = smallest(KvDtypeName::F32);
     entry.cpu.expect("goldens have the target cpu")(&checkpoint, &options).map(drop)
 }

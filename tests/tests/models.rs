@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
 
-use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::model::{LoadOptions, ModelEntry};
+use tenon_core::model::ModelEntry;
 use tenon_core::weights::Checkpoint;
 use tenon_tests::reference::folder;
+use tenon_tests::run::smallest;
 
 /// Parameters as transformers counts them: embeddings included, a tied head once, the routers' correction biases not.
 const PARAMETERS: [(&str, u64); 12] = [
@@ -49,18 +49,7 @@ fn a_plan_states_its_state_with_the_formula() {
 }
 
 fn refusal(name: &str, checkpoint: &Path) -> String {
-    let options = LoadOptions {
-        threads: 1,
-        isa: Isa::Portable,
-        kv_cache_dtype: KvDtypeName::Bf16,
-        page_size: 16,
-        pages: 1,
-        state_slots: 1,
-        snapshots: 0,
-        max_batch_tokens: 1,
-        max_logit_rows: 1,
-        max_positions: None,
-    };
+    let options = smallest(KvDtypeName::Bf16);
     let checkpoint = Arc::new(Checkpoint::open(checkpoint).unwrap_or_else(|e| panic!("{e}")));
     let load = entry(name).cpu.expect("the spec lists the target cpu");
     load(&checkpoint, &options).map(drop).expect_err("it is another model's checkpoint").to_string()
