@@ -1,6 +1,7 @@
 //! Lowering: a checked model becomes ops over buffers, tensors to load, and groups of layers.
 
 mod buffers;
+mod device;
 mod ffn;
 mod group;
 mod mixer;
@@ -17,7 +18,7 @@ pub use self::tensors::{naming, tensors, unnamed};
 pub fn lower(model: &Model, target: Target) -> Program<'_> {
     let ops = ops(model, target);
     let (groups, schedule) = group::group(model);
-    let buffers = buffers::buffers(&ops);
+    let buffers = buffers::buffers(&ops, target);
     let tensors = tensors(model);
     let program = Program { model, target, ops, groups, schedule, buffers, tensors };
     let faults = verify(&program);
@@ -137,7 +138,11 @@ pub fn ops(model: &Model, target: Target) -> Ops {
         epilogue.push(op(OpKind::SoftCap { dim: vocab, cap: "FINAL_LOGIT_SOFTCAPPING" }, &[], &[logits]));
     }
     epilogue[0].heading = Some(format!("head: {vocab} tokens{tied}"));
-    Ops { prologue, kinds, epilogue }
+    let ops = Ops { prologue, kinds, epilogue };
+    match target {
+        Target::Cpu => ops,
+        Target::Sm90a => device::ops(model, &ops),
+    }
 }
 
 /// How what a mixer or a feed-forward computes joins the residual stream `x`.

@@ -255,6 +255,8 @@ pub struct Kernel {
     pub rust: String,
     /// Tunable parameters and the value chosen.
     pub tuned: Vec<(String, u64)>,
+    /// Parameters that are chosen with each launch: the bucket of its rows, and in how many parts a kernel works.
+    pub chosen: Vec<String>,
     /// Why this template: the only one that fits, or the one that KERNEL.toml names, or the higher priority.
     pub reason: &'static str,
     /// The other templates of this op and target, and why not them.

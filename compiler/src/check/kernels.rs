@@ -172,8 +172,21 @@ fn tune(
         Some((name.value.clone(), chosen.unwrap_or(default)))
     });
     let tuned: Vec<(String, u64)> = tuned.collect();
+    let asked = |name: &str| need.requirement.params.iter().any(|(param, _)| *param == name);
+    let chosen = template.params.iter().filter(|(name, rule)| rule.value.tunable.is_none() && !asked(&name.value));
+    let kernel = Kernel {
+        template: template.name.clone(),
+        rust: template.rust.as_ref().map(|r| r.value.clone()).unwrap_or_default(),
+        tuned,
+        chosen: chosen.map(|(name, _)| name.value.clone()).collect(),
+        reason,
+        others: Vec::new(),
+        bytes: template.cost.bytes.value.clone(),
+        flops: template.cost.flops.value.clone(),
+        launch: None,
+    };
     for expr in [&template.cost.bytes, &template.cost.flops] {
-        if let Err(e) = cost::evaluate(&expr.value, &need.requirement, &tuned, Step::decode(1)) {
+        if let Err(e) = cost::evaluate(&expr.value, &need.requirement, &kernel, Step::decode(1)) {
             diags.push(
                 Diagnostic::new(Id::TemplateInvalid, format!("a cost of `{}` has no value", template.name))
                     .label(&expr.span.at(e.range.clone()), e.to_string())
@@ -182,16 +195,7 @@ fn tune(
             );
         }
     }
-    (diags.len() == before).then(|| Kernel {
-        template: template.name.clone(),
-        rust: template.rust.as_ref().map(|r| r.value.clone()).unwrap_or_default(),
-        tuned,
-        reason,
-        others: Vec::new(),
-        bytes: template.cost.bytes.value.clone(),
-        flops: template.cost.flops.value.clone(),
-        launch: None,
-    })
+    (diags.len() == before).then_some(kernel)
 }
 
 /// What is wrong with one key of an entry in KERNEL.toml.

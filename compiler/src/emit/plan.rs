@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::cost::{self, Cost, Step};
 use crate::diagnostic::thousands;
 use crate::model::{Kernel, KvDtype, Model, ParamSet};
-use crate::program::{Op, OpKind, Phase, Program, RowsOf};
+use crate::program::{Dtype, Op, OpKind, Phase, Program, RowsOf, When};
 
 pub use facts::facts;
 pub use fit::{Ask, Unplanned, fit};
@@ -105,9 +105,9 @@ fn weighted<'p>(program: &'p Program<'_>, runs_at_all: impl Fn(&Op) -> bool) -> 
     ops
 }
 
-/// Whether an op computes spans of several tokens only.
-const fn is_prefill(op: &Op) -> bool {
-    matches!(op.kind.phase(), Some(Phase::Prefill))
+/// Whether an op computes spans of several tokens only, or steps of many rows.
+fn is_prefill(op: &Op) -> bool {
+    matches!(op.kind.phase(), Some(Phase::Prefill)) || matches!(&op.kind, OpKind::Device(op) if op.when == When::Many)
 }
 
 /// The cost of an op in a decode step, with the first accepted format and the default dtype.
@@ -115,7 +115,7 @@ fn cost(program: &Program<'_>, op: &Op, context: u64) -> Cost {
     let requirement = op.requirement(&program.model.checkpoint.accept);
     let kernel = program.model.kernel(program.target, &requirement);
     let value =
-        |expr| cost::evaluate(expr, &requirement, &kernel.tuned, Step::decode(context)).expect("check evaluates every cost");
+        |expr| cost::evaluate(expr, &requirement, kernel, Step::decode(context)).expect("check evaluates every cost");
     Cost { bytes: value(&kernel.bytes), flops: value(&kernel.flops) }
 }
 
