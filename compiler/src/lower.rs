@@ -92,6 +92,11 @@ pub fn moe_field(model: &Model, ffn: &str, what: &str) -> String {
     if moes(model).len() > 1 { format!("{what}_{}", identifier(ffn)) } else { what.to_owned() }
 }
 
+/// Rows of contexts, counted once for each head, that the expanded form of latent attention has room for: a whole context at least.
+pub fn expanded_rows(model: &Model) -> usize {
+    model.max_position_embeddings.max(1 << 20)
+}
+
 /// The ops of a step on a target. They do not depend on kernels, so that `check` can ask for coverage before lowering.
 pub fn ops(model: &Model, target: Target) -> Ops {
     let (hidden, vocab) = (model.hidden_size, model.vocab_size);

@@ -4,7 +4,7 @@ mod device;
 mod op;
 mod verify;
 
-pub use device::{Call, DeviceOp, Dtype, FEW_ROWS, Operand, Part, Store, When, device_dtype, part_of_weight};
+pub use device::{Call, DeviceOp, Dtype, FEW_ROWS, MOST_SPLITS, Operand, Part, Store, When, device_dtype, part_of_weight};
 pub use op::{OpKind, Phase};
 pub use verify::{Fault, FaultKind, verify};
 

@@ -291,6 +291,10 @@ pub struct TemplateSpec {
     pub args: Vec<ArgSpec>,
     /// The CUDA code that stands beside the TEMPLATE.toml.
     pub code: Vec<FileId>,
+    /// The sentence that opens the TEMPLATE.toml, without a full stop.
+    pub about: String,
+    /// The text of `<name>.cu.jinja`, from which instances are made.
+    pub source: Option<(FileId, String)>,
     /// `[numerics]`
     pub numerics: NumericsSpec,
     /// `[cost]`: expressions over params and the step's dims (`tokens`, `context`).

@@ -52,7 +52,7 @@ type Fused = Option<(usize, Vec<Op>)>;
 fn fused(model: &Model, rest: &[Op]) -> Fused {
     attention::append(rest)
         .or_else(|| latent::append(rest))
-        .or_else(|| latent::attention(rest))
+        .or_else(|| latent::attention(model, rest))
         .or_else(|| rows::gated(model, rest))
         .or_else(|| rows::norm_add_norm(rest))
 }

@@ -99,6 +99,17 @@ impl StepDims {
         Maxima::DIMS.iter().position(|dim| *dim == name).map(|at| Dim::Int(self.0[at]))
     }
 
+    /// The same with at most so many rows.
+    pub fn at_most(self, rows: u64) -> Self {
+        let mut dims = self;
+        for (dim, name) in dims.0.iter_mut().zip(Maxima::DIMS) {
+            if matches!(name, "tokens" | "logit_rows" | "sequences" | "prefill_spans" | "decode_spans" | "span_tokens") {
+                *dim = (*dim).min(rows);
+            }
+        }
+        dims
+    }
+
     /// The same with another value for all dimensions of one key; see [`Maxima::key`].
     pub fn with(self, key: Option<&str>, value: u64) -> Self {
         let mut dims = self;

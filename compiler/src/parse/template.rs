@@ -37,10 +37,18 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
             launch,
             args: args.into_iter().collect::<Option<_>>()?,
             code: Vec::new(),
+            about: about(&source.text),
+            source: None,
             numerics: numerics?,
             cost: cost?,
         })
     })
+}
+
+/// The comment that opens a file, up to its first full stop.
+fn about(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect::<Vec<_>>().join(" ");
+    comment.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
 fn params(mut table: Table<'_>) -> Option<Vec<(Spanned<String>, Spanned<ParamRule>)>> {

@@ -16,6 +16,8 @@ pub struct DeviceOp {
     pub params: Vec<(&'static str, ParamSet)>,
     /// Its arguments, by the names that templates give them.
     pub operands: Vec<(&'static str, Operand)>,
+    /// Parameters that are chosen with each launch, and the most that each can be.
+    pub chosen: Vec<(&'static str, u64)>,
     /// Which part of the model it belongs to.
     pub part: Part,
     /// The weight that names it in a plan.
@@ -83,6 +85,9 @@ pub enum When {
 
 /// Rows up to which products with weights are kernels of their own, and not products of the matrix library.
 pub const FEW_ROWS: usize = 16;
+
+/// In how many parts a kernel takes a context, at most.
+pub const MOST_SPLITS: usize = 64;
 
 /// How generated code calls an op.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,6 +162,7 @@ impl DeviceOp {
             op,
             params: Vec::new(),
             operands: Vec::new(),
+            chosen: Vec::new(),
             part,
             weight: None,
             phase: None,
@@ -200,6 +206,13 @@ impl DeviceOp {
     #[must_use]
     pub fn value(self, name: &'static str, value: impl Into<String>) -> Self {
         self.with(name, Operand::Value(value.into()))
+    }
+
+    /// With a parameter that is chosen with each launch, by an expression of generated code that is at most `most`.
+    #[must_use]
+    pub fn chosen(mut self, name: &'static str, value: impl Into<String>, most: usize) -> Self {
+        self.chosen.push((name, most as u64));
+        self.value(name, value)
     }
 
     /// With a weight that names it.

@@ -4,7 +4,7 @@ use super::rows::{layout, spans};
 use super::{Fused, device};
 use crate::architecture::Role;
 use crate::model::KvDtype;
-use crate::program::{DeviceOp, Op, OpKind, Operand, Part, Phase};
+use crate::program::{DeviceOp, MOST_SPLITS, Op, OpKind, Operand, Part, Phase};
 
 /// Names of cache dtypes.
 pub(super) fn dtypes(dtypes: &[KvDtype]) -> Vec<&'static str> {
@@ -93,6 +93,6 @@ pub(super) fn attention(op: &Op) -> Vec<Op> {
     let decode = of("attention_decode", Phase::Decode)
         .with("workspace", Operand::Work("attention_parts"))
         .with("counters", Operand::Work("attention_counters"))
-        .value("kv_splits", format!("run.splits({kv_heads})"));
+        .chosen("kv_splits", format!("run.splits({kv_heads})"), MOST_SPLITS);
     vec![device(prefill, &[q], &[out]), device(decode, &[q], &[out])]
 }

@@ -4,8 +4,9 @@ use super::attention::dtypes;
 use super::rows::{layout, spans};
 use super::{Fused, device, rows, tokens};
 use crate::architecture::Role;
-use crate::model::MlaForm;
-use crate::program::{Buf, Call, DeviceOp, Op, OpKind, Operand, Part, Phase};
+use crate::lower::expanded_rows;
+use crate::model::{MlaForm, Model};
+use crate::program::{Buf, Call, DeviceOp, MOST_SPLITS, Op, OpKind, Operand, Part, Phase};
 
 /// The norm of the latent, both rotations, the scale of queries, and the append.
 pub(super) fn append(rest: &[Op]) -> Fused {
@@ -51,6 +52,8 @@ struct Dims<'o> {
     scale: &'o str,
     q: Buf,
     attn: Buf,
+    /// Rows of contexts that are expanded in one pass, at most.
+    context: usize,
 }
 
 /// Which rows a kernel of either form serves.
@@ -63,7 +66,7 @@ const fn phase_name(phase: Option<Phase>) -> &'static str {
 }
 
 /// Attention of both phases, each in its form.
-pub(super) fn attention(rest: &[Op]) -> Fused {
+pub(super) fn attention(model: &Model, rest: &[Op]) -> Fused {
     let [prefill, decode, ..] = rest else { return None };
     let OpKind::Mla { phase: Phase::Prefill, form, heads, nope, rope_dim, v, rank, dtypes, scale } = &prefill.kind else {
         return None;
@@ -79,6 +82,7 @@ pub(super) fn attention(rest: &[Op]) -> Fused {
         scale,
         q: prefill.reads[0],
         attn: prefill.writes[0],
+        context: expanded_rows(model),
     };
     let mut ops = Vec::new();
     match (form, decode_form) {
@@ -145,7 +149,7 @@ impl Dims<'_> {
             .with("o_latent", Operand::Buf(self.o_latent()))
             .value("scale", format!("{}.value()", self.scale))
             .with("workspace", Operand::Work("latent_parts"))
-            .value("kv_splits", splits.clone())
+            .chosen("kv_splits", splits.clone(), MOST_SPLITS)
             .reading(&["cache"])
             .writing(&["latent_parts"])
             .of_phase(Phase::Decode)
@@ -155,7 +159,7 @@ impl Dims<'_> {
             .number("num_attention_heads", heads)
             .with("workspace", Operand::Work("latent_parts"))
             .with("o_latent", Operand::Buf(self.o_latent()))
-            .value("kv_splits", splits)
+            .chosen("kv_splits", splits, MOST_SPLITS)
             .reading(&["latent_parts"])
             .of_phase(Phase::Decode)
             .in_place()
@@ -195,8 +199,8 @@ impl Dims<'_> {
     fn expanded(&self, phase: Phase) -> [Op; 2] {
         let of_pass = |op: DeviceOp| {
             let op = op.value("first_span", "pass.first_span").value("first_head", "pass.first_head");
-            let op = op.value("spans_of_pass", "pass.spans").value("heads_of_pass", "pass.heads");
-            op.value("context_rows", "pass.context_rows").of_phase(phase)
+            let op = op.chosen("spans_of_pass", "pass.spans", self.context).chosen("heads_of_pass", "pass.heads", self.heads);
+            op.chosen("context_rows", "pass.context_rows", self.context).of_phase(phase)
         };
         let expand = DeviceOp::new("mla_expand", Part::Mixer)
             .names("kv_dtype", self.dtypes.clone())
