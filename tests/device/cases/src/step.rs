@@ -75,7 +75,9 @@ impl StepCase {
     /// The sequence and position of each row; `None` in padding.
     pub fn row(&self, row: usize) -> Option<(usize, usize)> {
         let first = self.first();
-        (0..self.spans.len()).find(|&s| row >= first[s] && row < first[s] + self.spans[s].1).map(|s| (s, self.spans[s].0 + row - first[s]))
+        (0..self.spans.len())
+            .find(|&s| row >= first[s] && row < first[s] + self.spans[s].1)
+            .map(|s| (s, self.spans[s].0 + row - first[s]))
     }
 
     /// Where a position of a sequence lies: its page, and the place in that.
