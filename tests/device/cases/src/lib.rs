@@ -5,10 +5,12 @@
 //! dependencies, so that a reference shares no code with what it judges.
 
 mod bound;
+pub mod planes;
 mod random;
 mod step;
 
 pub use bound::{U, U_BF16, U_F16, U_FP8, products, recurrence, rounding};
+pub use planes::Stored;
 pub use random::Random;
 pub use step::StepCase;
 
