@@ -19,6 +19,38 @@ const SHARED_BYTES: u64 = 232_448;
 /// What every instance is compiled with. Contraction into fused multiply-adds is on, as the error models assume; fast-math is not.
 const FLAGS: [&str; 6] = ["-std=c++17", "-O3", "-gencode=arch=compute_90a,code=sm_90a", "-cubin", "-Xptxas", "-v"];
 
+/// Compiles instances for a build script: each becomes `<out>/sm_90a/<name>.cubin`, and what does not compile is told as a build error.
+///
+/// Machine code is kept in `tenon-cubins` beside the profiles of the target folder, which every build shares.
+///
+/// # Errors
+/// No nvcc, and everything that is wrong with an instance, as text.
+pub fn for_build_script(jobs: &[Job], out: &Path) -> Result<(), String> {
+    let folder = out.join("sm_90a");
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    // target/<profile>/build/<package>/out
+    let target = out.ancestors().find(|path| path.ends_with("build")).and_then(|path| path.parent()?.parent());
+    let cache = target.unwrap_or(out).join("tenon-cubins");
+    let nvcc = Nvcc::new(&find().map_err(|e| e.to_string())?, &cache)?;
+    let threads = std::env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
+    let cubins = nvcc.compile(jobs, threads).map_err(|failures| {
+        let texts: Vec<String> = failures.iter().map(Failure::to_string).collect();
+        texts.join("\n\n")
+    })?;
+    for cubin in cubins {
+        let path = folder.join(format!("{}.cubin", cubin.name));
+        // An unchanged file keeps its time, so that nothing is linked again for it.
+        if fs::read(&path).is_ok_and(|known| known == cubin.bytes) {
+            continue;
+        }
+        fs::write(&path, &cubin.bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(())
+}
+
 /// One instance to compile.
 #[derive(Clone, Debug)]
 pub struct Job {
