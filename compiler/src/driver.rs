@@ -3,6 +3,7 @@
 mod checkpoint;
 mod diff;
 mod generated;
+pub mod nvcc;
 mod revision;
 
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@ pub mod contract;
 pub mod pairwise;
 pub mod reference;
 pub mod run;
+pub mod weights;
 
 /// The golden models, compiled by this crate's build script.
 #[allow(missing_docs, reason = "generated")]

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 
-/// The folder of a golden case. Those that come without a spec stand elsewhere.
+/// The folder of a golden case. Those that come without a spec stand elsewhere. `TENON_TESTS` says where `tests/` is for a program that
+/// runs on another machine than it was built on.
 pub fn folder(case: &str) -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = std::env::var_os("TENON_TESTS").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     match case.strip_prefix("unseen-") {
         Some(folder) => here.join("unseen").join(folder),
         None => here.join("golden").join(case),

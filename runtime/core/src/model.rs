@@ -29,6 +29,10 @@ pub trait Model: Send {
     /// A row's logits depend on that sequence's tokens and on its chunk boundaries alone, bit for bit: not on the rest of the
     /// batch, nor on page size or thread count. Models of grouped-query attention do not depend on chunk boundaries either.
     fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError>;
+    /// The same model where it can choose tokens itself, beside its logits; `None` where whoever drives it chooses from those.
+    fn sampled(&mut self) -> Option<&mut dyn SampledModel> {
+        None
+    }
     /// Copies the recurrent state of a slot, as the last step left it, into a snapshot.
     ///
     /// # Errors
@@ -45,6 +49,34 @@ pub trait Model: Send {
         let (_, _) = (snapshot, slot);
         Err(StateError::Stateless)
     }
+}
+
+/// A model that chooses tokens where its logits are, so that a few bytes leave the device instead of a row of the vocabulary.
+pub trait SampledModel: Model {
+    /// Runs one step as [`Model::step`] does, and chooses a token for each row of logits that the batch wants: `rows[i]` says how for
+    /// the i-th. `chosen` is replaced; it has `None` where a row's logits are broken: NaN, an infinity, or nothing over `-inf`.
+    ///
+    /// # Errors
+    /// As [`Model::step`], and when there is not one of `rows` per row of logits.
+    fn step_sampled(&mut self, batch: &Batch, rows: &[RowSampling], chosen: &mut Vec<Option<u32>>) -> Result<(), StepError>;
+}
+
+/// How the token of one row is chosen: temperature first, then `top_k`, then `top_p`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowSampling {
+    /// 0 takes the most likely token, of equal ones the one with the lowest id.
+    pub temperature: f32,
+    /// Keeps that many of the most likely tokens; 0 keeps all.
+    pub top_k: u32,
+    /// Keeps the fewest most likely tokens whose mass reaches this; 1 keeps all.
+    pub top_p: f32,
+    /// Which of them, uniform in `[0, 1)`: the first whose mass, summed in the order of the ids, goes beyond this share.
+    pub random: f32,
+}
+
+impl RowSampling {
+    /// The most likely token.
+    pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0, random: 0.0 };
 }
 
 /// Bytes that a loaded model holds.

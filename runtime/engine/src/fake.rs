@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tenon_core::batch::{Batch, BatchLimits, PageId};
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::model::{ChatTemplate, Logits, Memory, Model, ModelInfo, SamplingDefaults, StepError};
+use tenon_core::model::{ChatTemplate, Logits, Memory, Model, ModelInfo, RowSampling, SampledModel, SamplingDefaults, StepError};
 use tenon_core::rows::Rows;
 
 /// Its token ids are below this.
@@ -54,12 +54,16 @@ pub struct Fake {
     cache: HashMap<(PageId, usize), u32>,
     answer: Box<Answer>,
     steps: Arc<Mutex<Vec<Spans>>>,
+    chooses: Option<Chosen>,
 }
+
+/// How the rows of each step were to be chosen.
+pub type Chosen = Arc<Mutex<Vec<Vec<RowSampling>>>>;
 
 impl Fake {
     /// Logits are a function of the whole sequence, read back from the cache.
     pub fn new(limits: BatchLimits, answer: impl Fn(&[u32]) -> Rows<f32, VOCAB> + Send + 'static) -> Self {
-        Self { limits, cache: HashMap::new(), answer: Box::new(answer), steps: Arc::default() }
+        Self { limits, cache: HashMap::new(), answer: Box::new(answer), steps: Arc::default(), chooses: None }
     }
 
     /// Answers with these tokens, one after the other, again for each sequence that is shorter than the last.
@@ -74,6 +78,13 @@ impl Fake {
             };
             one_hot(script[tokens.len() - prompt])
         })
+    }
+
+    /// The same, which chooses the most likely tokens itself, whatever it is told; and what it is told.
+    pub fn choosing(mut self) -> (Self, Chosen) {
+        let told = Chosen::default();
+        self.chooses = Some(Arc::clone(&told));
+        (self, told)
     }
 
     /// What the engine fed, step by step.
@@ -103,6 +114,10 @@ impl Model for Fake {
         Memory::default()
     }
 
+    fn sampled(&mut self) -> Option<&mut dyn SampledModel> {
+        self.chooses.is_some().then_some(self)
+    }
+
     fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
         let size = self.limits.page_size;
         let mut out = Rows::<f32, VOCAB>::with_capacity(batch.logit_rows().len().max(1));
@@ -123,6 +138,24 @@ impl Model for Fake {
         }
         self.steps.lock().unwrap().push(spans);
         logits.write(&out);
+        Ok(())
+    }
+}
+
+impl SampledModel for Fake {
+    fn step_sampled(&mut self, batch: &Batch, rows: &[RowSampling], chosen: &mut Vec<Option<u32>>) -> Result<(), StepError> {
+        let mut logits = Logits::new(&INFO, rows.len().max(1));
+        self.step(batch, &mut logits)?;
+        assert_eq!(logits.rows(), rows.len(), "one for each row of logits");
+        let best = |row: &[f32]| {
+            let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            row.iter().position(|&l| l == most && l.is_finite()).map(|id| id as u32)
+        };
+        chosen.clear();
+        chosen.extend((0..rows.len()).map(|row| best(logits.row(row))));
+        if let Some(told) = &self.chooses {
+            told.lock().unwrap().push(rows.to_vec());
+        }
         Ok(())
     }
 }

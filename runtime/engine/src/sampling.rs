@@ -1,5 +1,7 @@
 //! Choosing the next token from a row of logits.
 
+use tenon_core::model::RowSampling;
+
 use crate::rng::SplitMix64;
 
 /// How tokens are chosen.
@@ -45,6 +47,9 @@ pub enum LogitsError {
     /// Every token is masked out.
     #[error("no token has a logit over -inf")]
     Nothing,
+    /// One of the two, seen where the logits are.
+    #[error("a logit is no number, or none is over -inf: the model or its weights are broken")]
+    Broken,
 }
 
 /// Chooses the tokens of one sequence.
@@ -66,6 +71,18 @@ impl Sampler {
             return Err(SamplingError::TopP(top_p));
         }
         Ok(Self { params, rng: SplitMix64::new(params.seed), candidates: Vec::new() })
+    }
+
+    /// How a device chooses the next token, as [`Self::sample`] would from its logits. The device computes in f32, so that a token whose
+    /// share ends within a rounding of the random number may be another.
+    pub fn row(&mut self) -> RowSampling {
+        let SamplingParams { temperature, top_k, top_p, .. } = self.params;
+        if temperature == 0.0 || top_k == 1 {
+            return RowSampling::GREEDY;
+        }
+        // Rounding down, since 1 is not below 1.
+        let random = ((self.rng.unit() * f64::from(1 << 24)).floor() / f64::from(1 << 24)) as f32;
+        RowSampling { temperature, top_k, top_p, random }
     }
 
     /// The next token. Temperature is applied first, then `top_k`, then `top_p`, as Hugging Face's `generate` does.
@@ -240,6 +257,18 @@ mod tests {
         };
         assert_eq!(draw(42), draw(42));
         assert_ne!(draw(42), draw(43));
+    }
+
+    #[test]
+    fn a_row_draws_what_a_sample_would_draw() {
+        let (mut row, mut sample) = (Sampler::new(PARAMS).unwrap(), Sampler::new(PARAMS).unwrap());
+        // Of 1,000 equal tokens the random number names one.
+        for _ in 0..50 {
+            let RowSampling { temperature, random, .. } = row.row();
+            assert_eq!((temperature, sample.sample(&[0.0; 1000])), (1.0, Ok((f64::from(random) * 1000.0) as u32)));
+        }
+        let mut greedy = Sampler::new(SamplingParams { top_k: 1, ..PARAMS }).unwrap();
+        assert_eq!(greedy.row(), RowSampling::GREEDY);
     }
 
     #[test]

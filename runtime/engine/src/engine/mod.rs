@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tenon_core::batch::{Batch, BatchError, BatchLimits, PageId, StateSlot, WantLogits};
-use tenon_core::model::{Logits, Model};
+use tenon_core::model::{Logits, Model, RowSampling};
 
 use crate::free_list::FreeList;
 use crate::logprobs::TokenLogprobs;
@@ -131,6 +131,9 @@ pub struct Engine {
     /// Sequences of the current batch, as an index into `running`, and how many of its tokens are
     /// cached after the step.
     scheduled: Vec<(usize, usize)>,
+    /// For a model that chooses tokens: how, and which it chose.
+    rows: Vec<RowSampling>,
+    chosen: Vec<Option<u32>>,
 }
 
 impl Engine {
@@ -162,6 +165,8 @@ impl Engine {
             waiting: VecDeque::new(),
             next_id: 0,
             scheduled: Vec::new(),
+            rows: Vec::new(),
+            chosen: Vec::new(),
             model,
         })
     }
@@ -228,7 +233,7 @@ impl Engine {
         if self.batch.is_empty() {
             return Ok(());
         }
-        self.model.step(&self.batch, &mut self.logits)?;
+        let on_device = self.compute()?;
 
         let mut row = 0;
         let mut ended = Vec::new();
@@ -242,7 +247,8 @@ impl Engine {
             if !sequence.wants_token() {
                 continue;
             }
-            match sequence.choose(self.logits.row(row)) {
+            let choice = if on_device { sequence.chosen(self.chosen[row]) } else { sequence.choose(self.logits.row(row)) };
+            match choice {
                 Ok((token, reason)) => {
                     if let Some(token) = token {
                         tell(EventKind::Token(token));
@@ -264,6 +270,25 @@ impl Engine {
             self.retire(index);
         }
         Ok(())
+    }
+
+    /// Runs the batch. True where the model chose the tokens, which it does where it can and no sequence wants more than those.
+    fn compute(&mut self) -> Result<bool, EngineError> {
+        let (running, scheduled) = (&mut self.running, &self.scheduled);
+        let ids_only = scheduled.iter().all(|&(index, _)| running[index].wants_ids_only());
+        let Some(model) = self.model.sampled().filter(|_| ids_only) else {
+            self.model.step(&self.batch, &mut self.logits)?;
+            return Ok(false);
+        };
+        self.rows.clear();
+        for &(index, end) in scheduled {
+            let sequence = &mut running[index];
+            if end == sequence.tokens.len() {
+                self.rows.push(sequence.row());
+            }
+        }
+        model.step_sampled(&self.batch, &self.rows, &mut self.chosen)?;
+        Ok(true)
     }
 
     /// Starts waiting sequences while there is room. Each gets all pages that it may ever need, so that none has to stop midway.

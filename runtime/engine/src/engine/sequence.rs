@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenon_core::batch::{PageId, StateSlot};
+use tenon_core::model::RowSampling;
 
 use super::{ChosenToken, FinishReason, Request, SequenceId, Usage};
 use crate::logprobs::TokenLogprobs;
@@ -81,13 +82,32 @@ impl Sequence {
     /// Chooses the next token. Returns it, unless it is an end token, and why the sequence ends, if it does.
     pub(super) fn choose(&mut self, logits: &[f32]) -> Result<(Option<ChosenToken>, Option<FinishReason>), LogitsError> {
         let id = self.sampler.sample(logits)?;
+        let logprobs = self.logprobs.map(|top| Box::new(TokenLogprobs::of(logits, id, top)));
+        Ok(self.take(id, logprobs))
+    }
+
+    /// True where nothing but the next token is wanted of a row of logits.
+    pub(super) fn wants_ids_only(&self) -> bool {
+        self.logprobs.is_none()
+    }
+
+    /// How the next token is chosen elsewhere.
+    pub(super) fn row(&mut self) -> RowSampling {
+        self.sampler.row()
+    }
+
+    /// The next token, which was chosen elsewhere; as [`Self::choose`].
+    pub(super) fn chosen(&mut self, id: Option<u32>) -> Result<(Option<ChosenToken>, Option<FinishReason>), LogitsError> {
+        Ok(self.take(id.ok_or(LogitsError::Broken)?, None))
+    }
+
+    fn take(&mut self, id: u32, logprobs: Option<Box<TokenLogprobs>>) -> (Option<ChosenToken>, Option<FinishReason>) {
         self.chosen += 1;
         if self.end_ids.contains(&id) {
-            return Ok((None, Some(FinishReason::End(id))));
+            return (None, Some(FinishReason::End(id)));
         }
         self.tokens.push(id);
-        let logprobs = self.logprobs.map(|top| Box::new(TokenLogprobs::of(logits, id, top)));
-        Ok((Some(ChosenToken { id, logprobs }), (self.tokens.len() == self.limit).then_some(self.limit_reason)))
+        (Some(ChosenToken { id, logprobs }), (self.tokens.len() == self.limit).then_some(self.limit_reason))
     }
 
     pub(super) fn usage(&self) -> Usage {

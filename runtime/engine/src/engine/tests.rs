@@ -48,6 +48,47 @@ fn end(events: &[Event], sequence: SequenceId) -> EventKind {
 }
 
 #[test]
+fn a_model_that_chooses_tokens_is_told_how_and_only_its_ids_are_read() {
+    let (fake, told) = summing(fake_limits()).choosing();
+    let mut engine = Engine::new(Box::new(fake), CONFIG).unwrap();
+    let sampling = SamplingParams { temperature: 0.5, top_k: 9, top_p: 0.75, seed: 3 };
+    let (a, b) = (vec![1, 2, 3, 4, 5], vec![7]);
+    let first = engine.submit(request(&a, Some(4))).unwrap();
+    let second = engine.submit(Request { sampling, ..request(&b, Some(2)) }).unwrap();
+    let events = run(&mut engine);
+    assert_eq!((tokens(&events, first), tokens(&events, second)), (expected(&a, 4), expected(&b, 2)));
+    let told = told.lock().unwrap();
+    let rows: Vec<&RowSampling> = told.iter().flatten().collect();
+    assert_eq!(rows.len(), 6, "a row for each token, and none for the first part of the prompt");
+    assert_eq!(rows.iter().filter(|row| ***row == RowSampling::GREEDY).count(), 4);
+    let own: Vec<_> = rows.iter().filter(|row| row.temperature == 0.5).collect();
+    assert!(own.iter().all(|row| (row.top_k, row.top_p) == (9, 0.75) && (0.0..1.0).contains(&row.random)));
+    assert!(own.len() == 2 && own[0].random != own[1].random, "each token draws its own number");
+}
+
+#[test]
+fn logprobs_are_read_from_logits_even_of_a_model_that_chooses() {
+    let (fake, told) = summing(fake_limits()).choosing();
+    let mut engine = Engine::new(Box::new(fake), CONFIG).unwrap();
+    let id = engine.submit(Request { logprobs: Some(1), ..request(&[1, 2], Some(2)) }).unwrap();
+    let events = run(&mut engine);
+    assert_eq!(tokens(&events, id), expected(&[1, 2], 2));
+    assert!(told.lock().unwrap().is_empty());
+}
+
+#[test]
+fn broken_logits_on_a_device_end_the_sequence() {
+    let mut none = Rows::<f32, VOCAB>::with_capacity(1);
+    none.set_rows(1);
+    none.row_mut(0).fill(f32::NEG_INFINITY);
+    let (fake, _) = Fake::new(fake_limits(), move |_| none.clone()).choosing();
+    let mut engine = Engine::new(Box::new(fake), CONFIG).unwrap();
+    let id = engine.submit(request(&[1, 2], Some(2))).unwrap();
+    assert_eq!(end(&run(&mut engine), id), EventKind::Failed(LogitsError::Broken));
+    assert!(engine.is_idle());
+}
+
+#[test]
 fn prompts_are_cut_at_absolute_multiples_of_the_chunk() {
     let fake = summing(fake_limits());
     let steps = fake.steps();

@@ -1,0 +1,133 @@
+//! Instances: a template at fixed parameters, rendered.
+
+use std::path::Path;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, UndefinedBehavior};
+use tenon_device_cases::{Param, Params};
+
+use crate::template::{Choices, Template};
+
+/// A template at fixed parameters.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Its name.
+    pub name: String,
+    /// Which template, by index.
+    pub template: usize,
+    /// The parameters, in order.
+    pub params: Params,
+}
+
+impl Instance {
+    /// Every instance that `instances.toml` asks for: for each template tables of parameters, of which lists are multiplied out. What a
+    /// table does not state is all names, all buckets and the first value of what can be tuned.
+    pub fn listed(templates: &[Template], file: &Path) -> Result<Vec<Self>, String> {
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let lists: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+        if let Some(stranger) = lists.keys().find(|name| !templates.iter().any(|t| t.name == **name)) {
+            return Err(format!("{}: there is no template `{stranger}`", file.display()));
+        }
+        let mut all: Vec<Self> = Vec::new();
+        for (index, template) in templates.iter().enumerate() {
+            let none = toml::Value::Array(vec![toml::Value::Table(toml::Table::new())]);
+            let tables = lists.get(&template.name).unwrap_or(&none);
+            for table in tables.as_array().ok_or_else(|| format!("[[{}]] is an array of tables", template.name))? {
+                for params in product(template, table)? {
+                    let name = name(&template.name, &params);
+                    if !all.iter().any(|known| known.name == name) {
+                        all.push(Self { name, template: index, params });
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Its CUDA source.
+    pub fn render(&self, template: &Template) -> Result<String, String> {
+        let path = template.folder.join(format!("{}.cu.jinja", template.name));
+        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let syntax = SyntaxConfig::builder()
+            .variable_delimiters("@{", "}@")
+            .block_delimiters("@%", "%@")
+            .comment_delimiters("@#", "#@")
+            .build()
+            .map_err(|e| e.to_string())?;
+        let mut environment = Environment::new();
+        environment.set_syntax(syntax);
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        let mut values: Vec<(String, minijinja::Value)> = vec![("instance".to_owned(), self.name.clone().into())];
+        for (name, param) in &self.params.0 {
+            let value = match param {
+                Param::Int(n) => minijinja::Value::from(*n),
+                Param::Name(n) => minijinja::Value::from(n.clone()),
+            };
+            values.push((name.clone(), value));
+        }
+        environment.render_str(&text, minijinja::Value::from_iter(values)).map_err(|e| format!("{}: {e:#}", path.display()))
+    }
+
+    /// What its manifest must say.
+    pub fn manifest(&self) -> Vec<u32> {
+        self.params
+            .0
+            .iter()
+            .map(|(_, param)| match param {
+                Param::Int(n) => *n as u32,
+                Param::Name(name) => {
+                    name.bytes().fold(2_166_136_261, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619))
+                }
+            })
+            .collect()
+    }
+}
+
+fn product(template: &Template, table: &toml::Value) -> Result<Vec<Params>, String> {
+    let mut all = vec![Params::default()];
+    for (name, choices) in &template.params {
+        let values: Vec<Param> = match (table.get(name), choices) {
+            (Some(toml::Value::Array(list)), _) => list.iter().map(param).collect::<Result<_, _>>()?,
+            (Some(value), _) => vec![param(value)?],
+            (None, Choices::Names(names)) => names.iter().cloned().map(Param::Name).collect(),
+            (None, Choices::Bucket(rows)) => rows.iter().copied().map(Param::Int).collect(),
+            (None, Choices::Tunable(values)) => values.first().copied().map(Param::Int).into_iter().collect(),
+            (None, Choices::Dimension) => return Err(format!("[[{}]] does not state `{name}`", template.name)),
+        };
+        all = all
+            .iter()
+            .flat_map(|params| {
+                values.iter().map(|value| {
+                    let mut params = params.clone();
+                    params.0.push((name.clone(), value.clone()));
+                    params
+                })
+            })
+            .collect();
+    }
+    Ok(all)
+}
+
+fn param(value: &toml::Value) -> Result<Param, String> {
+    match value {
+        toml::Value::Integer(n) => Ok(Param::Int(*n as u64)),
+        toml::Value::String(name) => Ok(Param::Name(name.clone())),
+        other => Err(format!("{other:?} is neither a number nor a name")),
+    }
+}
+
+/// Template, then the parameters: a name as it is, a number after the initials of what it counts.
+fn name(template: &str, params: &Params) -> String {
+    let mut name = template.to_owned();
+    for (param, value) in &params.0 {
+        name.push('_');
+        match value {
+            Param::Name(text) => name.push_str(text),
+            Param::Int(n) => {
+                name.extend(param.split('_').filter_map(|word| word.chars().next()));
+                name.push_str(&n.to_string());
+            }
+        }
+    }
+    name
+}

@@ -1,0 +1,26 @@
+//! What runs on a GPU: every kernel instance against a sequential reference in double precision, and its speed.
+
+#[cfg(feature = "cuda")]
+pub mod gpu;
+pub mod instance;
+pub mod judge;
+#[cfg(feature = "cuda")]
+pub mod launch;
+pub mod template;
+
+/// The reference of one template.
+#[derive(Clone, Copy)]
+pub struct Reference {
+    /// The folder under `kernel-templates/`.
+    pub template: &'static str,
+    /// Inputs, and what must come out.
+    pub cases: fn(&tenon_device_cases::Params) -> Vec<tenon_device_cases::Case>,
+    /// Sizes at which the speed is stated.
+    pub bench: fn(&tenon_device_cases::Params) -> Vec<tenon_device_cases::Bench>,
+}
+
+mod references {
+    use super::Reference;
+    include!(concat!(env!("OUT_DIR"), "/references.rs"));
+}
+pub use references::REFERENCES;
