@@ -50,7 +50,7 @@ template <int SIXTEENS, int PITCH> __device__ __forceinline__ void decode_scores
 // One row of results from the parts of its context: each left its largest score, its sum of weights and its weighted values.
 template <int HEAD_DIM>
 __device__ __forceinline__ void decode_combine(const float* parts, int count, float sink, bf16* out) {
-    constexpr int STRIDE = HEAD_DIM + 2, PAIRS = ceil_div(HEAD_DIM, 2 * WARP);
+    constexpr int STRIDE = HEAD_DIM + 2, PAIRS = ceil_div(HEAD_DIM, 2 * WARP), AHEAD = PAIRS <= 2 ? 8 : 4;
     const int lane = threadIdx.x % WARP;
     float largest = sink;
     for (int part = lane; part < count; part += WARP) largest = fmaxf(largest, __ldcg(parts + static_cast<long long>(part) * STRIDE + HEAD_DIM));
@@ -59,7 +59,7 @@ __device__ __forceinline__ void decode_combine(const float* parts, int count, fl
     float2 acc[PAIRS];
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) acc[i] = make_float2(0.0f, 0.0f);
-#pragma unroll 4
+#pragma unroll AHEAD
     for (int part = 0; part < count; part++) {
         const float* at = parts + static_cast<long long>(part) * STRIDE;
         const float2 ends = __ldcg(reinterpret_cast<const float2*>(at + HEAD_DIM));

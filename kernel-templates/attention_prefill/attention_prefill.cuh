@@ -227,12 +227,6 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     // Before each turn the keys of the next tile, the values of this one and its weights are there; the other two stages are free.
     for (int tile = 0; tile + 1 < count; tile++) {
         const int first = begin + tile * Shape::TILE_KV;
-        tiles.copy(keys, 0, tile + 2, first + 2 * Shape::TILE_KV, limit);
-        tiles.copy(values, 1, tile + 1, first + Shape::TILE_KV, limit);
-        commit_copies();
-        const int looked_up = first + 3 * Shape::TILE_KV + thread * KV_BLOCK;
-        const int entry = thread < Shape::BLOCKS ? page_entry(step, sequence, looked_up, limit) : 0;
-
         hold(s);
         hold(o);
         hold(p);
@@ -241,6 +235,12 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
         commit_products();
         start_values<Shape>(o, p, values_at + tile % 2 * Shape::TILE_BYTES);
         commit_products();
+        // While the tensor cores work: the copies of the turn after, and the lookup of the one after that.
+        tiles.copy(keys, 0, tile + 2, first + 2 * Shape::TILE_KV, limit);
+        tiles.copy(values, 1, tile + 1, first + Shape::TILE_KV, limit);
+        commit_copies();
+        const int looked_up = first + 3 * Shape::TILE_KV + thread * KV_BLOCK;
+        const int entry = thread < Shape::BLOCKS ? page_entry(step, sequence, looked_up, limit) : 0;
         wait_products<1>();
         hold(s);
         const int next = first + Shape::TILE_KV;
@@ -248,8 +248,11 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
         wait_products<0>();
         hold(o);
         hold(p);
+        // After the first tiles the largest score seldom changes.
+        if (__any_sync(0xffffffff, change[0] != 1.0f || change[1] != 1.0f)) {
 #pragma unroll
-        for (int i = 0; i < Shape::COLUMNS / 2; i++) o[i] *= change[i / 2 % 2];
+            for (int i = 0; i < Shape::COLUMNS / 2; i++) o[i] *= change[i / 2 % 2];
+        }
 #pragma unroll
         for (int i = 0; i < Shape::TILE_KV / 4; i++) p[i] = pack_bf16(s[2 * i], s[2 * i + 1]);
 

@@ -42,7 +42,9 @@ template <class Cache, int HEAD_DIM, int ROWS, int THREADS, class To>
 __device__ __forceinline__ void copy_kv(const Cache* cache, const long long* blocks, int first, int limit, int thread, To to) {
     using Piece = KvPiece<Cache, HEAD_DIM>;
     constexpr unsigned PIECES = ROWS * Piece::PER_ROW;
-#pragma unroll
+    // Addresses computed ahead take registers, which accumulators of long rows need.
+    constexpr int AHEAD = HEAD_DIM > 256 ? 4 : 16;
+#pragma unroll AHEAD
     for (unsigned pass = 0; pass < ceil_div(PIECES, THREADS); pass++) {
         const unsigned i = pass * THREADS + thread;
         if (PIECES % THREADS != 0 && i >= PIECES) break;
