@@ -2,7 +2,7 @@
 
 use tenon_device_cases::{Bench, Case, Expected, Params, Random, U, U_BF16, Value, from_bf16, products};
 
-const EPS: f32 = 1e-3;
+const EPS: f32 = 0.1;
 
 /// One head and many, of rows that fill no block; a row of memory after those stays as it is.
 pub fn cases(params: &Params) -> Vec<Case> {
