@@ -20,11 +20,7 @@ pub fn cases(params: &Params) -> Vec<Case> {
             (y, error + U_BF16 * (y.abs() + error))
         };
         let (values, bounds) = (0..x.len()).map(exact).unzip();
-        let args = vec![
-            ("x", Value::Bf16(x)),
-            ("dim", Value::Int(dim as i64)),
-            ("rows", Value::Int(rows as i64)),
-        ];
+        let args = vec![("x", Value::Bf16(x)), ("dim", Value::Int(dim as i64)), ("rows", Value::Int(rows as i64))];
         let dims = vec![("tokens", rows as u64), ("dim", dim as u64)];
         let expected = vec![Expected { arg: "x", values, bounds, depth: 1 }];
         Case { name: format!("{rows} x {dim}"), dims, args, expected, error: 0 }
@@ -35,11 +31,7 @@ pub fn cases(params: &Params) -> Vec<Case> {
 /// One row, and many.
 pub fn bench(_: &Params) -> Vec<Bench> {
     let bench = |rows: usize, dim: usize| {
-        let args = vec![
-            ("x", Value::Random(2 * rows * dim)),
-            ("dim", Value::Int(dim as i64)),
-            ("rows", Value::Int(rows as i64)),
-        ];
+        let args = vec![("x", Value::Random(2 * rows * dim)), ("dim", Value::Int(dim as i64)), ("rows", Value::Int(rows as i64))];
         Bench { name: format!("{rows} x {dim}"), dims: vec![("tokens", rows as u64), ("dim", dim as u64)], args }
     };
     vec![bench(1, 4096), bench(8192, 4096)]

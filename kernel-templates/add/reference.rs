@@ -20,12 +20,8 @@ pub fn cases(_: &Params) -> Vec<Case> {
             (sum, U * sum.abs())
         };
         let (values, bounds) = (0..x.len()).map(exact).unzip();
-        let args = vec![
-            ("x", Value::F32(x)),
-            ("y", Value::F32(y)),
-            ("dim", Value::Int(dim as i64)),
-            ("rows", Value::Int(rows as i64)),
-        ];
+        let args =
+            vec![("x", Value::F32(x)), ("y", Value::F32(y)), ("dim", Value::Int(dim as i64)), ("rows", Value::Int(rows as i64))];
         let dims = vec![("tokens", rows as u64), ("dim", dim as u64)];
         let expected = vec![Expected { arg: "x", values, bounds, depth: 1 }];
         Case { name: format!("{rows} x {dim}"), dims, args, expected, error: 0 }

@@ -22,12 +22,8 @@ pub fn cases(params: &Params) -> Vec<Case> {
         };
         let (values, bounds) = (0..x.len()).map(exact).unzip();
         let stored = if half { Value::Bf16(input) } else { Value::F32(x.iter().map(|&x| x as f32).collect()) };
-        let args = vec![
-            ("x", stored),
-            ("bias", Value::F32(bias)),
-            ("dim", Value::Int(dim as i64)),
-            ("rows", Value::Int(rows as i64)),
-        ];
+        let args =
+            vec![("x", stored), ("bias", Value::F32(bias)), ("dim", Value::Int(dim as i64)), ("rows", Value::Int(rows as i64))];
         let dims = vec![("tokens", rows as u64), ("dim", dim as u64)];
         let expected = vec![Expected { arg: "x", values, bounds, depth: 1 }];
         Case { name: format!("{rows} x {dim}"), dims, args, expected, error: 0 }

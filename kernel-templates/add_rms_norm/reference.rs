@@ -42,26 +42,16 @@ fn case(dim: usize, rows: usize, size: f32) -> Case {
     added_bounds.resize((rows + 1) * dim, 0.0);
     out.resize((rows + 1) * dim, 0.0);
     out_bounds.resize((rows + 1) * dim, 0.0);
-    let args = args(
-        Value::F32(y),
-        Value::F32(x),
-        Value::F32(weight),
-        Value::Bf16(vec![0; (rows + 1) * dim]),
-        rows,
-    );
-    let expected = vec![Expected { arg: "x", values: added, bounds: added_bounds, depth: dim }, Expected { arg: "out", values: out, bounds: out_bounds, depth: dim }];
+    let args = args(Value::F32(y), Value::F32(x), Value::F32(weight), Value::Bf16(vec![0; (rows + 1) * dim]), rows);
+    let expected = vec![
+        Expected { arg: "x", values: added, bounds: added_bounds, depth: dim },
+        Expected { arg: "out", values: out, bounds: out_bounds, depth: dim },
+    ];
     Case { name: format!("{rows} rows of {size}"), dims: vec![("tokens", rows as u64)], args, expected, error: 0 }
 }
 
 fn args(y: Value, x: Value, weight: Value, out: Value, rows: usize) -> Vec<(&'static str, Value)> {
-    vec![
-        ("y", y),
-        ("x", x),
-        ("weight", weight),
-        ("eps", Value::Float(EPS)),
-        ("out", out),
-        ("rows", Value::Int(rows as i64)),
-    ]
+    vec![("y", y), ("x", x), ("weight", weight), ("eps", Value::Float(EPS)), ("out", out), ("rows", Value::Int(rows as i64))]
 }
 
 /// One row, and many.

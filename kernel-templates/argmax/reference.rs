@@ -31,7 +31,13 @@ fn case(vocab: usize) -> Case {
     let ids = Value::I32(vec![77; rows.len()]);
     let expected = vec![Expected { arg: "ids", values, bounds, depth: 1 }];
     let dims = vec![("logit_rows", launched as u64), ("vocab", vocab as u64)];
-    Case { name: format!("vocabulary of {vocab}"), dims, args: args(Value::F32(rows.concat()), ids, vocab, launched), expected, error: 0 }
+    Case {
+        name: format!("vocabulary of {vocab}"),
+        dims,
+        args: args(Value::F32(rows.concat()), ids, vocab, launched),
+        expected,
+        error: 0,
+    }
 }
 
 fn chosen(logits: &[f32]) -> f64 {

@@ -72,7 +72,11 @@ pub fn bench(params: &Params) -> Vec<Bench> {
         step.token_ids = (0..rows).map(|row| (row * 7919 % vocab) as i32).collect();
         let (table, scales) = bench_args(params.name("format"), vocab, dim);
         let dims = vec![("tokens", rows as u64), ("dim", dim as u64), ("vocab", vocab as u64)];
-        Bench { name: format!("{rows} rows of {dim}"), dims, args: args(step, table, scales, Value::Zeros(4 * rows * dim), dim, vocab) }
+        Bench {
+            name: format!("{rows} rows of {dim}"),
+            dims,
+            args: args(step, table, scales, Value::Zeros(4 * rows * dim), dim, vocab),
+        }
     };
     vec![bench(1), bench(4096)]
 }

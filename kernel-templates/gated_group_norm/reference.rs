@@ -37,13 +37,7 @@ fn case(rows: usize, dim: usize, part: usize) -> Case {
 }
 
 fn args(y: Value, z: Value, weight: Value, rows: usize) -> Vec<(&'static str, Value)> {
-    vec![
-        ("y", y),
-        ("z", z),
-        ("weight", weight),
-        ("eps", Value::Float(EPS)),
-        ("rows", Value::Int(rows as i64)),
-    ]
+    vec![("y", y), ("z", z), ("weight", weight), ("eps", Value::Float(EPS)), ("rows", Value::Int(rows as i64))]
 }
 
 /// One row, and many.

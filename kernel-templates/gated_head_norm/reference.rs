@@ -33,7 +33,13 @@ fn case(rows: usize, dim: usize, part: usize) -> Case {
     bounds.resize((rows + 1) * dim, 0.0);
     let args = args(Value::Bf16(y), Value::Bf16(z), Value::F32(weight), rows, dim);
     let expected = vec![Expected { arg: "y", values, bounds, depth: part }];
-    Case { name: format!("{rows} rows of {} parts", dim / part), dims: vec![("tokens", rows as u64), ("dim", dim as u64)], args, expected, error: 0 }
+    Case {
+        name: format!("{rows} rows of {} parts", dim / part),
+        dims: vec![("tokens", rows as u64), ("dim", dim as u64)],
+        args,
+        expected,
+        error: 0,
+    }
 }
 
 fn args(y: Value, z: Value, weight: Value, rows: usize, dim: usize) -> Vec<(&'static str, Value)> {

@@ -19,7 +19,13 @@ pub fn cases(_: &Params) -> Vec<Case> {
         let bounds = vec![0.0; values.len()];
         let dims = vec![("logit_rows", rows as u64), ("dim", dim as u64)];
         let args = args(step, Value::F32(x), last, dim, rows);
-        Case { name: format!("{name}, dim {dim}"), dims, args, expected: vec![Expected { arg: "last", values, bounds, depth: 1 }], error }
+        Case {
+            name: format!("{name}, dim {dim}"),
+            dims,
+            args,
+            expected: vec![Expected { arg: "last", values, bounds, depth: 1 }],
+            error,
+        }
     };
     vec![
         case("three rows", 5, &[4, 5, 9], 3, 0),

@@ -47,7 +47,11 @@ pub fn bench(params: &Params) -> Vec<Bench> {
     let (dim, bytes) = (params.int("dim"), if params.name("x_dtype") == "bf16" { 2 } else { 4 });
     let bench = |rows: usize| {
         let (x, out) = (Value::Random(bytes * rows * dim), Value::Zeros(2 * rows * dim));
-        Bench { name: format!("{rows} rows"), dims: vec![("tokens", rows as u64)], args: args(x, Value::Random(4 * dim), out, rows) }
+        Bench {
+            name: format!("{rows} rows"),
+            dims: vec![("tokens", rows as u64)],
+            args: args(x, Value::Random(4 * dim), out, rows),
+        }
     };
     vec![bench(1), bench(8192)]
 }

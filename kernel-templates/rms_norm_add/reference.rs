@@ -32,36 +32,20 @@ fn case(dim: usize, rows: usize, size: f32) -> Case {
     }
     added.extend(x[rows * dim..].iter().map(|&x| f64::from(x)));
     added_bounds.resize((rows + 1) * dim, 0.0);
-    let args = args(
-        Value::F32(y),
-        Value::F32(weight),
-        Value::F32(x),
-        rows,
-    );
+    let args = args(Value::F32(y), Value::F32(weight), Value::F32(x), rows);
     let expected = vec![Expected { arg: "x", values: added, bounds: added_bounds, depth: dim }];
     Case { name: format!("{rows} rows of {size}"), dims: vec![("tokens", rows as u64)], args, expected, error: 0 }
 }
 
 fn args(y: Value, weight: Value, x: Value, rows: usize) -> Vec<(&'static str, Value)> {
-    vec![
-        ("y", y),
-        ("weight", weight),
-        ("eps", Value::Float(EPS)),
-        ("x", x),
-        ("rows", Value::Int(rows as i64)),
-    ]
+    vec![("y", y), ("weight", weight), ("eps", Value::Float(EPS)), ("x", x), ("rows", Value::Int(rows as i64))]
 }
 
 /// One row, and many.
 pub fn bench(params: &Params) -> Vec<Bench> {
     let dim = params.int("dim");
     let bench = |rows: usize| {
-        let args = args(
-            Value::Random(4 * rows * dim),
-            Value::Random(4 * dim),
-            Value::Random(4 * rows * dim),
-            rows,
-        );
+        let args = args(Value::Random(4 * rows * dim), Value::Random(4 * dim), Value::Random(4 * rows * dim), rows);
         Bench { name: format!("{rows} rows"), dims: vec![("tokens", rows as u64)], args }
     };
     vec![bench(1), bench(8192)]

@@ -54,7 +54,10 @@ fn case(dim: usize, rows: usize, size: f32) -> Case {
         Value::Bf16(vec![0; (rows + 1) * dim]),
         rows,
     );
-    let expected = vec![Expected { arg: "x", values: added, bounds: added_bounds, depth: dim }, Expected { arg: "out", values: out, bounds: out_bounds, depth: dim }];
+    let expected = vec![
+        Expected { arg: "x", values: added, bounds: added_bounds, depth: dim },
+        Expected { arg: "out", values: out, bounds: out_bounds, depth: dim },
+    ];
     Case { name: format!("{rows} rows of {size}"), dims: vec![("tokens", rows as u64)], args, expected, error: 0 }
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 #include "step.cuh"
 
-__device__ __forceinline__ void fill_angles(const Step& step, const float* frequencies, float factor, float* cos, float* sin, int rotary_dim,
-                                            int rows) {
+__device__ __forceinline__ void fill_angles(const Step& step, const float* frequencies, float factor, float* cos, float* sin,
+                                            int rotary_dim, int rows) {
     const int half = rotary_dim / 2;
     const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
     wait_for_previous();

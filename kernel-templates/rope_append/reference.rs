@@ -63,7 +63,13 @@ fn case(params: &Params, page_size: usize, heads: usize, kv_heads: usize) -> Cas
         Expected { arg: "q", values: rotated, bounds: rotated_bounds, depth: head_dim },
         Expected { arg: "kv", values: held, bounds: held_bounds, depth: head_dim },
     ];
-    Case { name: format!("{heads} and {kv_heads} heads, pages of {page_size}"), dims: dims(rows, heads, kv_heads), args, expected, error: 0 }
+    Case {
+        name: format!("{heads} and {kv_heads} heads, pages of {page_size}"),
+        dims: dims(rows, heads, kv_heads),
+        args,
+        expected,
+        error: 0,
+    }
 }
 
 /// A head after its norm, where there is one, and its rotation, with what f32 may add.
