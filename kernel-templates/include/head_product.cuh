@@ -1,14 +1,13 @@
 // Products of rows with one matrix per head: out[row, head] = x[row, head] times the head's matrix.
 //
-// A block takes a head, 64 rows and 64 columns of the result. The matrix streams through four stages of shared memory, and its first
-// pieces are on their way before the previous kernel ends. With few rows that is all the traffic there is; tiles of 16 rows that no
+// A block takes a head, 64 rows and 64 columns of the result. The matrix streams through stages of shared memory, and its first pieces
+// are on their way before the previous kernel ends. With few rows that is all the traffic there is; tiles of 16 rows that no
 // row is in are left out.
 #pragma once
 #include "latent.cuh"
 
-constexpr int PRODUCT_ROWS = 64, PRODUCT_COLUMNS = 64, PRODUCT_THREADS = 128, PRODUCT_STAGES = 4;
+constexpr int PRODUCT_ROWS = 64, PRODUCT_COLUMNS = 64, PRODUCT_THREADS = 128;
 constexpr int PRODUCT_STAGE = (PRODUCT_ROWS + PRODUCT_COLUMNS) * 128;
-constexpr int PRODUCT_SHARED = PRODUCT_STAGES * PRODUCT_STAGE;
 
 // Rows of x begin at x + row * x_stride, of the result at out + row * out_stride, both for this head. The matrix is [COLUMNS, DEPTH], or
 // [DEPTH, COLUMNS] where DOWN. `served` of 64 flags says which rows of the tile exist; `extra` runs between the start of the first copies
@@ -16,7 +15,8 @@ constexpr int PRODUCT_SHARED = PRODUCT_STAGES * PRODUCT_STAGE;
 template <int DEPTH, int COLUMNS, bool DOWN, class Phase, class Extra>
 __device__ __forceinline__ void head_product(const Step& step, const bf16* x, long long x_stride, const bf16* matrix, bf16* out, long long out_stride, int first_column, int first_row, int rows, Extra extra) {
     static_assert(DEPTH % 8 == 0 && COLUMNS % 8 == 0, "rows are copied 8 elements at a time");
-    constexpr int CHUNKS = ceil_div(DEPTH, 64);
+    // A short sum is all under way at once, a long one but for the stage that is being read.
+    constexpr int CHUNKS = ceil_div(DEPTH, 64), STAGES = CHUNKS < 4 ? CHUNKS : 4, AHEAD = CHUNKS <= 4 ? CHUNKS : 3;
     extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ int served[PRODUCT_ROWS];
     const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
@@ -24,7 +24,7 @@ __device__ __forceinline__ void head_product(const Step& step, const bf16* x, lo
     const int vector = thread % 8, line = thread / 8;
     auto place = [](int row, int v) { return row * 128 + ((v ^ (row & 7)) << 4); };
     auto load_matrix = [&](int chunk) {
-        unsigned char* to = shared + chunk % PRODUCT_STAGES * PRODUCT_STAGE + PRODUCT_ROWS * 128;
+        unsigned char* to = shared + chunk % STAGES * PRODUCT_STAGE + PRODUCT_ROWS * 128;
 #pragma unroll
         for (int part = 0; part < 4; part++) {
             const int row = part * 16 + line;
@@ -35,8 +35,7 @@ __device__ __forceinline__ void head_product(const Step& step, const bf16* x, lo
         }
     };
 #pragma unroll
-    for (int chunk = 0; chunk < PRODUCT_STAGES - 1; chunk++)
-        if (chunk < CHUNKS) load_matrix(chunk);
+    for (int chunk = 0; chunk < AHEAD; chunk++) load_matrix(chunk);
 
     wait_for_previous();
     start_next();
@@ -53,7 +52,7 @@ __device__ __forceinline__ void head_product(const Step& step, const bf16* x, lo
         return;
     }
     auto load_rows = [&](int chunk) {
-        unsigned char* to = shared + chunk % PRODUCT_STAGES * PRODUCT_STAGE;
+        unsigned char* to = shared + chunk % STAGES * PRODUCT_STAGE;
         const int depth = chunk * 64 + vector * 8;
 #pragma unroll
         for (int part = 0; part < 4; part++) {
@@ -64,22 +63,22 @@ __device__ __forceinline__ void head_product(const Step& step, const bf16* x, lo
         }
     };
 #pragma unroll
-    for (int chunk = 0; chunk < PRODUCT_STAGES - 1; chunk++) {
-        if (chunk < CHUNKS) load_rows(chunk);
+    for (int chunk = 0; chunk < AHEAD; chunk++) {
+        load_rows(chunk);
         commit_copies();
     }
     extra(served);
 
     float sums[4][2][4] = {};
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
-        wait_copies<PRODUCT_STAGES - 2>();
+        wait_copies<AHEAD - 1>();
         __syncthreads();
-        if (chunk + PRODUCT_STAGES - 1 < CHUNKS) {
-            load_matrix(chunk + PRODUCT_STAGES - 1);
-            load_rows(chunk + PRODUCT_STAGES - 1);
+        if (chunk + AHEAD < CHUNKS) {
+            load_matrix(chunk + AHEAD);
+            load_rows(chunk + AHEAD);
         }
         commit_copies();
-        const unsigned char* a = shared + chunk % PRODUCT_STAGES * PRODUCT_STAGE;
+        const unsigned char* a = shared + chunk % STAGES * PRODUCT_STAGE;
         const unsigned char* b = a + PRODUCT_ROWS * 128;
 #pragma unroll
         for (int k = 0; k < 4; k++) {

@@ -123,8 +123,11 @@ __device__ __forceinline__ void mla_prefill_expanded(const Step& step, const bf1
             sum[half] += x + y;
             weights[i / 8][i / 2 % 4] = pack_bf16(x, y);
         }
+// Maxima grow rarely after the first tiles.
+        if (__any_sync(0xffffffff, shrink[0] != 1.0f || shrink[1] != 1.0f)) {
 #pragma unroll
-        for (int i = 0; i < Shape::V_CHUNKS * 32; i++) out[i] *= shrink[i / 2 % 2];
+            for (int i = 0; i < Shape::V_CHUNKS * 32; i++) out[i] *= shrink[i / 2 % 2];
+        }
         products_begin();
 #pragma unroll
         for (int k = 0; k < TILE / 16; k++) product<Shape::V_CHUNKS * 64, 1>(out, weights[k], down_rows(tile_values + k * 2048, TILE * 128));
