@@ -118,6 +118,13 @@ __device__ __forceinline__ const bf16* by_columns(const bf16* part, int stride) 
     return part + lane % 16 * stride + lane / 16 * 8;
 }
 
+// Four 8 x 8 matrices to shared memory, each transposed: lane i gives the address of row i % 8 of matrix i / 8.
+__device__ __forceinline__ void store_matrices_transposed(const void* row, const unsigned (&r)[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)), "r"(r[0]), "r"(r[1]),
+                 "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
 // left += a b, right likewise: a of 16 x 16, b of 16 x 16 by its two halves.
 __device__ __forceinline__ void product(float (&left)[4], float (&right)[4], const unsigned (&a)[4], const unsigned (&b)[4]) {
     mma(left, a, b[0], b[1]);
@@ -217,11 +224,9 @@ __device__ __forceinline__ void store_outputs(const float (&y)[CHUNK / 8][4], bf
     __syncwarp();
 #pragma unroll
     for (int part = 0; part < CHUNK / 16; part++) {
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                         shared_address(by_rows(room + part * 16 * ROWS_STRIDE, ROWS_STRIDE))),
-                     "r"(pack_bf16(y[2 * part][0], y[2 * part][1])), "r"(pack_bf16(y[2 * part][2], y[2 * part][3])),
-                     "r"(pack_bf16(y[2 * part + 1][0], y[2 * part + 1][1])), "r"(pack_bf16(y[2 * part + 1][2], y[2 * part + 1][3]))
-                     : "memory");
+        const unsigned columns[4] = {pack_bf16(y[2 * part][0], y[2 * part][1]), pack_bf16(y[2 * part][2], y[2 * part][3]),
+                                     pack_bf16(y[2 * part + 1][0], y[2 * part + 1][1]), pack_bf16(y[2 * part + 1][2], y[2 * part + 1][3])};
+        store_matrices_transposed(by_rows(room + part * 16 * ROWS_STRIDE, ROWS_STRIDE), columns);
     }
     __syncwarp();
     const int half = lane % 2 * 8;

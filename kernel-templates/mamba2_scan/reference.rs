@@ -18,7 +18,7 @@ pub fn cases(params: &Params) -> Vec<Case> {
     let mut forgets = Problem::new(params, step(&[(10, 140)]), 2, 1, 0.0);
     forgets.decay = vec![-4.0, -0.05];
     forgets.dt_bias = vec![-4.0, -3.0];
-    forgets.dt[23 * 2] = 3000.0;
+    forgets.dt[23 * 2] = 300_000.0;
     let mut no_slot = step(&[(0, 33)]);
     no_slot.slots[0] = 100;
     vec![
