@@ -356,7 +356,7 @@ impl Target {
     pub const fn is_emitted(self) -> bool {
         match self {
             Self::Cpu => true,
-            Self::Sm90a => false,
+            Self::Sm90a => true,
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn ops(model: &Model, cpu: &Ops) -> Ops {
     Ops {
         prologue: section(&cpu.prologue),
         kinds: cpu.kinds.iter().map(|ops| section(ops)).collect(),
-        epilogue: section(&rows::scale_after_head(&cpu.epilogue)),
+        epilogue: [section(&rows::scale_after_head(&cpu.epilogue)), rows::sampling(model)].concat(),
     }
 }
 

@@ -141,7 +141,6 @@ pub fn initials(param: &str) -> String {
 pub fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_keep_trailing_newline(true);
     let syntax = SyntaxConfig::builder()
         .variable_delimiters("@{", "}@")
         .block_delimiters("@%", "%@")
@@ -170,8 +169,9 @@ pub fn cuda(instance: &Instance<'_>) -> String {
     let models: Vec<&str> = instance.models.iter().map(String::as_str).collect();
     let template = &instance.template.name;
     format!(
-        "// {}. Used by {}.\n// Generated from kernel-templates/{template}/{template}.cu.jinja; edit that, then `cargo build`.\n{body}",
+        "// {}. Used by {}.\n// Generated from kernel-templates/{template}/{template}.cu.jinja; edit that, then `cargo build`.\n{}\n",
         instance.template.about,
-        models.join(", ")
+        models.join(", "),
+        body.trim_end()
     )
 }

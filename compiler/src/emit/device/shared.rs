@@ -240,7 +240,3 @@ fn matmul(wrappers: &BTreeMap<&str, Wrapper<'_>>) -> String {
     )
 }
 
-/// The type of a wrapper by its template's name.
-pub fn wrapper_type(template: &str) -> proc_macro2::Ident {
-    type_name(template)
-}

@@ -310,3 +310,19 @@ pub(super) const fn spans(phase: Phase) -> &'static str {
         Phase::Decode => "spans of one token",
     }
 }
+
+/// What chooses a token of each row of logits, in place of the logits themselves: the most likely one, or one that is drawn.
+pub(super) fn sampling(model: &Model) -> Vec<Op> {
+    let logits = crate::lower::logit_rows("logits", model.vocab_size);
+    let of = |op| {
+        DeviceOp::new(op, Part::Model)
+            .number("vocab", model.vocab_size)
+            .with("logits", Operand::Buf(logits))
+            .with("ids", Operand::State("ids"))
+            .when(When::Many)
+            .called(Call::Within)
+    };
+    let parameters = ["temperature", "top_k", "top_p", "random"];
+    let sample = parameters.into_iter().fold(of("sample"), |op, name| op.with(name, Operand::State(name)));
+    vec![device(of("argmax"), &[logits], &[]), device(sample, &[logits], &[])]
+}

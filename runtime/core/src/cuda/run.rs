@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tenon_formats::StorageFormat;
 
 use super::{Arg, CudaError, Device, Instance, Kernel, Parameter, StepBuffer, StepDims};
-use crate::batch::SequenceSpan;
+use crate::batch::{BatchLimits, SequenceSpan};
+use crate::weights::LoadError;
 
 /// Rows up to which products with weights are kernels of their own, and not products of the matrix library.
 pub const FEW_ROWS: usize = 16;
@@ -123,6 +124,43 @@ fn passes(contexts: &[usize], heads: usize, room: usize) -> Vec<Pass> {
 impl std::fmt::Debug for Run<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Run({:?})", self.dims)
+    }
+}
+
+/// The largest step for which a plan's launches and indices were proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanMaxima {
+    /// Tokens of a step, and rows of logits.
+    pub step_tokens: usize,
+    /// Sequences of a step.
+    pub sequences: usize,
+    /// Tokens of one sequence.
+    pub context: usize,
+    /// Tokens of a page of the cache.
+    pub page_size: usize,
+    /// Pages of the cache.
+    pub pages: usize,
+}
+
+impl PlanMaxima {
+    /// Refuses limits for which nothing was proven.
+    ///
+    /// # Errors
+    /// The first limit that is larger than the plan's.
+    pub fn check(&self, limits: &BatchLimits) -> Result<(), LoadError> {
+        for (what, value, most) in [
+            ("tokens in a step", limits.max_tokens, self.step_tokens),
+            ("rows of logits in a step", limits.max_logit_rows, self.step_tokens),
+            ("positions of a sequence", limits.max_positions, self.context),
+            ("tokens of a page", limits.page_size, self.page_size),
+            ("pages", limits.pages, self.pages),
+        ] {
+            if value > most {
+                let message = format!("{value} {what} are more than the {most} for which kernels were planned; KERNEL.toml states limits");
+                return Err(LoadError::Option { message });
+            }
+        }
+        Ok(())
     }
 }
 
