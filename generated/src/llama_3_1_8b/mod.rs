@@ -101,6 +101,8 @@ pub const INFO: ModelInfo = ModelInfo {
 pub const ENTRY: ModelEntry = ModelEntry {
     info: &INFO,
     cpu: Some(cpu::load),
+    #[cfg(feature = "cuda")]
+    sm_90a: None,
     workspace: &cpu_memory::WORKSPACE,
     checkpoint: &CheckpointNeeds {
         kind: CheckpointKind::Hf,

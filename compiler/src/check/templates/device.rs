@@ -79,6 +79,7 @@ pub(super) const OPS: Ops = &[
             ("v_head_dim", Number),
             ("kv_lora_rank", Number),
             ("phase", PHASE),
+            ("num_attention_heads", Number),
         ],
     ),
     (
@@ -184,9 +185,13 @@ fn at_launch<T>(template: &TemplateSpec, name: &Spanned<String>, rule: &ParamRul
             );
         }
     }
-    if !template.args.iter().any(|arg| arg.name.value == name.value && arg.ty.value == "int") {
+    let is_used = template.args.iter().any(|arg| {
+        let shape = arg.shape.iter().flat_map(|shape| shape.iter());
+        (arg.name.value == name.value && arg.ty.value == "int") || shape.flat_map(|e| e.value.names()).any(|n| n == name.value)
+    });
+    if !is_used {
         diags.push(
-            invalid(format!("`{}` is passed at launch, and no argument takes it", name.value))
+            invalid(format!("`{}` is passed at launch, and no argument has to do with it", name.value))
                 .label(&name.span, "the kernel would not know it")
                 .context(&at.span, "passed here")
                 .help(format!("add an [[arg]] with name = \"{}\" and type = \"int\", or delete `at`", name.value)),

@@ -58,8 +58,8 @@ pub fn product(factors: &[&Expr], names: Names<'_>) -> TokenStream {
         [] => quote!(1),
         [one] => rust(one, names),
         many => {
-            let factors = many.iter().map(|factor| written(factor, names, 2));
-            quote!(#(#factors)*(*)*)
+            let factors = many.iter().map(|factor| written(factor, names, 3));
+            factors.reduce(|left, right| quote!(#left * #right)).unwrap_or_default()
         }
     }
 }

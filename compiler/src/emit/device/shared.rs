@@ -8,7 +8,7 @@ use quote::quote;
 use super::instance::{Instance, Param, cuda, instances};
 use super::wrapper::Wrapper;
 use crate::emit::File;
-use crate::emit::text::{blank, constant, ident, int, rust, type_name};
+use crate::emit::text::{blank, constant, ident, int, rust};
 use crate::program::{DeviceOp, OpKind, Program};
 use crate::spec::TemplateSpec;
 

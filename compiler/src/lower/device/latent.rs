@@ -209,6 +209,7 @@ impl Dims<'_> {
             .number("v_head_dim", self.v)
             .number("kv_lora_rank", self.rank)
             .name("phase", phase_name(Some(phase)))
+            .number("num_attention_heads", self.heads)
             .with("cache", Operand::Cache)
             .with("w_k", Operand::Weight(Role::KvBProj, "w_k"))
             .with("w_v", Operand::Weight(Role::KvBProj, "w_v"))

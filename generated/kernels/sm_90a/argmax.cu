@@ -1,0 +1,7 @@
+// The token with the largest logit, the lowest of equals. Used by qwen3-0.6b.
+// Generated from kernel-templates/argmax/argmax.cu.jinja; edit that, then `cargo build`.
+#include "manifest.cuh"
+#include "argmax.cuh"
+extern "C" __global__ void __launch_bounds__(1024) argmax(const float* logits, int* ids, int vocab, int rows) {
+    argmax_rows(logits, ids, vocab, rows);
+}

@@ -1,0 +1,7 @@
+// The rows that want logits. Used by qwen3-0.6b.
+// Generated from kernel-templates/gather_logit_rows/gather_logit_rows.cu.jinja; edit that, then `cargo build`.
+#include "manifest.cuh"
+#include "gather_logit_rows.cuh"
+extern "C" __global__ void __launch_bounds__(256) gather_logit_rows(Step step, const float* x, float* last, int dim, int rows) {
+    gather_rows(step, x, last, dim, rows);
+}

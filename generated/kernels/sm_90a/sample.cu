@@ -1,0 +1,9 @@
+// A token drawn from the softmax of each row: temperature, then top_k, then top_p. Used by qwen3-0.6b.
+// Generated from kernel-templates/sample/sample.cu.jinja; edit that, then `cargo build`.
+#include "manifest.cuh"
+#include "sample.cuh"
+extern "C" __global__ void __launch_bounds__(1024) sample(
+    const float* logits, const float* temperature, const int* top_k, const float* top_p, const float* random, int* ids,
+    int vocab, int rows) {
+    sample_rows(logits, temperature, top_k, top_p, random, ids, vocab, rows);
+}
