@@ -171,7 +171,7 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> RopeAngles<ROTARY_DIM, L> {
         let room = max_tokens * (ROTARY_DIM / 2);
         Self {
             inverse: rope.inverse_frequencies(),
-            attention_factor: f64::from(rope.attention_factor()),
+            attention_factor: f64::from(rope.scaling.attention_factor()),
             cos: Vec::with_capacity(room),
             sin: Vec::with_capacity(room),
             layout: PhantomData,

@@ -24,6 +24,12 @@ pub struct StepDims {
     pub span_tokens: usize,
     /// Tokens of the longest context; in a graph the model's.
     pub context: usize,
+    /// Tokens per page.
+    pub page_size: usize,
+    /// Pages of a cache.
+    pub pages: usize,
+    /// Slots of the recurrent state pool.
+    pub slots: usize,
 }
 
 impl StepDims {
@@ -38,6 +44,9 @@ impl StepDims {
             decode_spans: rows,
             span_tokens: 0,
             context: limits.max_positions,
+            page_size: limits.page_size,
+            pages: limits.pages,
+            slots: limits.state_slots,
         }
     }
 
@@ -47,10 +56,11 @@ impl StepDims {
     /// If the batch does not fit the bucket.
     pub fn of_batch(batch: &Batch, bucket: Option<usize>) -> Self {
         let spans = batch.sequences();
+        let limits = batch.limits();
         if let Some(rows) = bucket {
             let fits = spans.len() <= rows && batch.logit_rows().len() <= rows && batch.tokens() == spans.len();
             assert!(fits, "{} tokens of {} sequences in a bucket of {rows}", batch.tokens(), spans.len());
-            return Self::of_graph(rows, &batch.limits());
+            return Self::of_graph(rows, &limits);
         }
         let longest = spans.iter().map(|span| span.tokens.len()).max().unwrap_or(0);
         let decode_spans = spans.iter().filter(|span| span.tokens.len() == 1).count();
@@ -63,6 +73,9 @@ impl StepDims {
             decode_spans,
             span_tokens: if longest > 1 { longest } else { 0 },
             context: spans.iter().map(crate::batch::SequenceSpan::context).max().unwrap_or(0),
+            page_size: limits.page_size,
+            pages: limits.pages,
+            slots: limits.state_slots,
         }
     }
 }
@@ -142,6 +155,9 @@ mod tests {
             decode_spans: 3,
             span_tokens: 3,
             context: 23,
+            page_size: 16,
+            pages: 8,
+            slots: 0,
         };
         assert_eq!(StepDims::of_batch(&batch, None), dims);
     }

@@ -98,13 +98,13 @@ impl<T: DeviceElement> DeviceBuffer<T> {
     /// # Errors
     /// When there is no room.
     pub fn new(device: &Arc<Device>, len: usize) -> Result<Self, CudaError> {
-        let bytes = len.checked_mul(T::BYTES).unwrap_or(usize::MAX);
+        let bytes = len.saturating_mul(T::BYTES);
         Ok(Self { memory: Memory::zeroed(device.context(), bytes)?, element: PhantomData })
     }
 
     /// So many elements that are written before they are read.
     pub(super) fn uninitialised(device: &Arc<Device>, len: usize) -> Result<Self, CudaError> {
-        let bytes = len.checked_mul(T::BYTES).unwrap_or(usize::MAX);
+        let bytes = len.saturating_mul(T::BYTES);
         Ok(Self { memory: Memory::new(device.context(), bytes)?, element: PhantomData })
     }
 

@@ -55,8 +55,8 @@ pub struct DeviceExperts<const E: usize, const H: usize, const I: usize> {
     pub(super) up: DeviceStack,
     /// `[E, H, I]`
     pub(super) down: DeviceStack,
-    /// Biases of the first stack `[E or 2 E, I]` and of the second `[E, H]`.
-    pub(super) biases: Option<[DeviceBuffer<F32>; 2]>,
+    /// Of gates `[E, I]`, of ups `[E, I]` and of downs `[E, H]`.
+    pub(super) biases: Option<[DeviceBuffer<F32>; 3]>,
     pub(super) gated: bool,
 }
 
@@ -71,14 +71,23 @@ impl<const E: usize, const H: usize, const I: usize> DeviceExperts<E, H, I> {
         &self.down
     }
 
-    /// Biases of the matrices of [`Self::up`], in their order, for a kernel; null where experts have none.
-    pub fn up_biases(&self) -> Arg<'_> {
-        self.biases.as_ref().map_or(Arg::null(), |[up, _]| up.arg())
+    /// Biases of gates, `[E, I]`, for a kernel; null where experts have none.
+    pub fn gate_bias(&self) -> Arg<'_> {
+        self.bias(0)
     }
 
-    /// Biases of the matrices of [`Self::down`], for a kernel; null where experts have none.
-    pub fn down_biases(&self) -> Arg<'_> {
-        self.biases.as_ref().map_or(Arg::null(), |[_, down]| down.arg())
+    /// Biases of ups, `[E, I]`, for a kernel; null where experts have none.
+    pub fn up_bias(&self) -> Arg<'_> {
+        self.bias(1)
+    }
+
+    /// Biases of downs, `[E, H]`, for a kernel; null where experts have none.
+    pub fn down_bias(&self) -> Arg<'_> {
+        self.bias(2)
+    }
+
+    fn bias(&self, which: usize) -> Arg<'_> {
+        self.biases.as_ref().map_or(Arg::null(), |biases| biases[which].arg())
     }
 
     /// True where experts have gates.

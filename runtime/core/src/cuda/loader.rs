@@ -183,13 +183,13 @@ impl<'a> DeviceLoader<'a> {
                 ExpertRole::Down => down.add(self.device, uploader, self.loader.cpu, &matrix, matrix.expert),
             }
         })?;
-        let biases = biases.map(|biases| {
-            let both = super::stack::alternate(&biases.gate, &biases.up, I);
-            let upload = |values: &[f32]| DeviceBuffer::<F32>::from_host(self.device, values);
-            Ok::<_, CudaError>([upload(&both)?, upload(&biases.down)?])
-        });
+        let upload = |values: &[f32]| DeviceBuffer::<F32>::from_host(self.device, values);
+        let biases = match biases {
+            Some(biases) => Some([upload(&biases.gate)?, upload(&biases.up)?, upload(&biases.down)?]),
+            None => None,
+        };
         let (up, down) = (up.finish(self.device)?, down.finish(self.device)?);
-        Ok(DeviceExperts { up, down, biases: biases.transpose()?, gated: true })
+        Ok(DeviceExperts { up, down, biases, gated: true })
     }
 
     /// The experts of a layer.

@@ -76,19 +76,3 @@ impl StackBuilder {
         })
     }
 }
-
-/// Rows of `width` elements, one of `first` and one of `second` by turns.
-pub(super) fn alternate(first: &[f32], second: &[f32], width: usize) -> Vec<f32> {
-    let pairs = first.chunks_exact(width).zip(second.chunks_exact(width));
-    pairs.flat_map(|(first, second)| first.iter().chain(second)).copied().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::alternate;
-
-    #[test]
-    fn biases_stand_as_the_matrices_do() {
-        assert_eq!(alternate(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], 2), [1.0, 2.0, 5.0, 6.0, 3.0, 4.0, 7.0, 8.0]);
-    }
-}

@@ -15,7 +15,7 @@ pub struct PlannedTensor {
     /// How it is kept once it is loaded.
     pub(super) held: Held,
     /// Another entry compares it, and says how else it is kept.
-    is_again: bool,
+    pub(super) is_again: bool,
 }
 
 impl PlannedTensor {
