@@ -185,13 +185,16 @@ fn launch(program: &Program<'_>, calls: &Calls<'_, '_>) -> TokenStream {
                 let head = &run.over_logit_rows();
                 #head
                 match choice {
-                    Choice::Logits => Ok(()),
-                    Choice::Greedy => k.argmax.launch(head, &s.#logits, sampled.ids_mut(head.rows())),
+                    Choice::Logits => {}
+                    Choice::Greedy => {
+                        k.argmax.launch(head, &s.#logits, sampled.ids_mut(head.rows()))?;
+                    }
                     Choice::Sampled => {
                         let [temperature, top_k, top_p, random, ids] = sampled.args_mut(head.rows());
-                        k.sample.launch(head, &s.#logits, temperature, top_k, top_p, random, ids)
+                        k.sample.launch(head, &s.#logits, temperature, top_k, top_p, random, ids)?;
                     }
                 }
+                Ok(())
             }
         }
     }
