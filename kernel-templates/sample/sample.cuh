@@ -92,18 +92,36 @@ struct Row {
             if (threadIdx.x < 256) room.bins[threadIdx.x] = 0;
             __syncthreads();
             const unsigned prefix = room.prefix;
-            for (int id = threadIdx.x; id < vocab; id += LOGIT_THREADS) {
-                const float logit = logits[id];
+            // All lanes of a warp stay together, since they add together.
+            for (int first = 0; first < vocab; first += LOGIT_THREADS) {
+                const int id = first + threadIdx.x;
+                const float logit = id < vocab ? logits[id] : 0.0f;
                 const unsigned key = key_of(logit);
-                if (shift < 24 && key >> (shift + 8) != prefix) continue;
-                const Mass one = weight(logit, id);
-                if (one > 0) atomicAdd(&room.bins[key >> shift & 255], one);
+                const bool counts = id < vocab && (shift == 24 || key >> (shift + 8) == prefix);
+                add_to_bin(key >> shift & 255, counts ? weight(logit, id) : 0);
             }
             __syncthreads();
             if (threadIdx.x < WARP) find_bin(wanted);
             __syncthreads();
         }
         return room.prefix;
+    }
+
+    // Adds a number of each lane to its bin. Logits have few exponents, so that lanes often have one bin: what belongs to the first few
+    // bins is summed over the warp before it is added, in halves of 22 bits, of which 32 fit 32 bits.
+    __device__ __forceinline__ void add_to_bin(unsigned bin, Mass own) {
+        unsigned left = __ballot_sync(0xffffffff, own > 0);
+        for (int turn = 0; turn < 4 && left != 0; turn++) {
+            const int leader = __ffs(left) - 1;
+            const unsigned common = __shfl_sync(0xffffffff, bin, leader);
+            const bool here = own > 0 && bin == common;
+            const unsigned low = __reduce_add_sync(0xffffffff, here ? static_cast<unsigned>(own & 0x3fffff) : 0u);
+            const unsigned high = __reduce_add_sync(0xffffffff, here ? static_cast<unsigned>(own >> 22) : 0u);
+            if (threadIdx.x % WARP == leader) atomicAdd(&room.bins[common], (static_cast<Mass>(high) << 22) + low);
+            if (here) own = 0;
+            left = __ballot_sync(0xffffffff, own > 0);
+        }
+        if (own > 0) atomicAdd(&room.bins[bin], own);
     }
 
     // One warp: the bin, from the last down, at which the sum reaches `wanted`, joins the prefix. Lane l has bins 255 - 8 l and below.

@@ -3,6 +3,8 @@
 pub mod batch;
 pub mod cache;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod dtype;
 pub mod layers;
 pub mod linear;

@@ -92,6 +92,24 @@ pub enum PackError {
         /// The format.
         format: StorageFormat,
     },
+    /// Scales of blocks of rows that an order takes apart.
+    #[error(
+        "outputs {first}..{end} share a scale on a device, and the row order takes them from stored rows with different scales"
+    )]
+    SplitScales {
+        /// The first of them.
+        first: usize,
+        /// The one after the last.
+        end: usize,
+    },
+    /// Experts that are stored in several formats.
+    #[error("the experts of a layer are stored in {first} and in {other}, and on a device they have one format")]
+    MixedFormats {
+        /// Of one expert.
+        first: StorageFormat,
+        /// Of another.
+        other: StorageFormat,
+    },
     /// The logarithm of a decay that leaves no decay, or an infinite one.
     #[error("element {index} is {log}: the decay is -exp of it, which must be below 0 and finite")]
     Decay {

@@ -6,6 +6,8 @@ use tenon_formats::memory::{KvNeed, Needs, Workspace};
 
 use crate::batch::{Batch, BatchLimits, SnapshotId, StateSlot};
 use crate::cpu::Isa;
+#[cfg(feature = "cuda")]
+use crate::cuda::{CudaError, Device};
 use crate::dtype::KvDtypeName;
 use crate::rows::Rows;
 use crate::weights::{Checkpoint, CheckpointNeeds, LoadError};
@@ -333,6 +335,20 @@ pub const PAGE_MULTIPLE: usize = 16;
 /// Loads a model for one target.
 pub type Load = fn(&Arc<Checkpoint>, &LoadOptions) -> Result<Box<dyn Model>, LoadError>;
 
+/// Loads a model onto a device.
+#[cfg(feature = "cuda")]
+pub type LoadOnDevice = fn(&Arc<Checkpoint>, &Arc<Device>, &LoadOptions) -> Result<Box<dyn Model>, LoadError>;
+
+/// A model that was compiled for a device.
+#[cfg(feature = "cuda")]
+#[derive(Clone, Copy, Debug)]
+pub struct OnDevice {
+    /// Loads it.
+    pub load: LoadOnDevice,
+    /// Cache dtypes for which it was compiled, the default first.
+    pub kv_cache_dtypes: &'static [KvDtypeName],
+}
+
 /// One compiled model.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelEntry {
@@ -340,6 +356,9 @@ pub struct ModelEntry {
     pub info: &'static ModelInfo,
     /// Loads it onto the CPU, where the spec lists that target.
     pub cpu: Option<Load>,
+    /// Loads it onto a GPU of compute capability 9.0, where the spec lists that target.
+    #[cfg(feature = "cuda")]
+    pub sm_90a: Option<OnDevice>,
     /// What a step on the CPU computes in.
     pub workspace: &'static Workspace,
     /// What its checkpoint must be.
@@ -400,13 +419,21 @@ impl Logits {
     /// # Panics
     /// If the model's vocabulary is not the one that these logits were made for.
     pub fn write<const VOCAB: usize>(&mut self, rows: &Rows<f32, VOCAB>) {
+        self.room::<VOCAB>(rows.rows()).copy_from_slice(rows.as_slice());
+    }
+
+    /// The elements of so many rows, to be written.
+    ///
+    /// # Panics
+    /// As [`Self::write`].
+    pub(crate) fn room<const VOCAB: usize>(&mut self, rows: usize) -> &mut [f32] {
         assert_eq!(VOCAB, self.vocab_size, "logits were made for another model");
-        self.rows = rows.rows();
-        let wanted = self.rows * VOCAB;
+        self.rows = rows;
+        let wanted = rows * VOCAB;
         if self.data.len() < wanted {
             self.data.resize(wanted, 0.0);
         }
-        self.data[..wanted].copy_from_slice(rows.as_slice());
+        &mut self.data[..wanted]
     }
 }
 
@@ -416,6 +443,13 @@ pub enum StateError {
     /// No layer is recurrent.
     #[error("the model keeps no recurrent state")]
     Stateless,
+    /// The device did not make the copy.
+    #[cfg(feature = "cuda")]
+    #[error("the device failed while it copied a recurrent state ({call})")]
+    Device {
+        /// The call that failed.
+        call: &'static str,
+    },
     /// No such slot.
     #[error("state slot {slot} does not exist: the pool has {slots}")]
     Slot {
@@ -434,6 +468,13 @@ pub enum StateError {
     },
 }
 
+#[cfg(feature = "cuda")]
+impl From<CudaError> for StateError {
+    fn from(error: CudaError) -> Self {
+        Self::Device { call: if let CudaError::Call { call, .. } = error { call } else { "copy" } }
+    }
+}
+
 impl StateError {
     /// Checks ids against a model's pools. Called by generated code before anything is written.
     pub fn check(limits: &BatchLimits, snapshots: usize, slot: StateSlot, snapshot: SnapshotId) -> Result<(), Self> {
@@ -447,7 +488,7 @@ impl StateError {
     }
 }
 
-/// Why a step was refused; nothing was written.
+/// Why a step was refused. Nothing was written, unless a device failed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StepError {
     /// The batch was built for other limits than this model has.
@@ -461,6 +502,18 @@ pub enum StepError {
     /// There is nothing to compute.
     #[error("the batch has no tokens")]
     Empty,
+    /// More sequences than this model takes in one step.
+    #[error("{sequences} sequences in one step, and the limit is {limit}")]
+    TooManySequences {
+        /// Sequences of the batch.
+        sequences: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The device refused or broke a step that had begun: caches that it wrote are not to be used.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Device(#[from] CudaError),
 }
 
 impl StepError {

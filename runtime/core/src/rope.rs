@@ -115,6 +115,11 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> Rope<ROTARY_DIM, L> {
         powers.enumerate().map(interpolated).collect()
     }
 
+    /// What cosines and sines are multiplied by.
+    pub fn attention_factor(&self) -> f32 {
+        self.scaling.attention_factor()
+    }
+
     /// The pair, as a real number, that turns `turns` times within `context` positions.
     fn pair_with_turns(&self, turns: f64, context: f64) -> f64 {
         ROTARY_DIM as f64 * (context / (turns * 2.0 * std::f64::consts::PI)).ln() / (2.0 * self.theta.ln())

@@ -12,6 +12,7 @@ pub mod index;
 pub mod json;
 pub mod memory;
 pub mod overrides;
+pub mod planes;
 pub mod report;
 pub mod safetensors;
 pub mod shown;

@@ -45,7 +45,7 @@ impl RowOrder {
     }
 
     /// What is wrong with this order for a projection of `rows` outputs.
-    pub(super) fn check(self, rows: usize) -> Result<(), String> {
+    pub(crate) fn check(self, rows: usize) -> Result<(), String> {
         let (heads, rotary_dim) = match self {
             Self::Stored => return Ok(()),
             Self::RopePairs { heads, rotary_dim } => (heads, rotary_dim),
@@ -62,7 +62,7 @@ impl RowOrder {
     }
 
     /// The stored row that holds output `row` of `rows`.
-    pub(super) fn stored_row(self, row: usize, rows: usize) -> usize {
+    pub(crate) fn stored_row(self, row: usize, rows: usize) -> usize {
         let (heads, rotary_dim) = match self {
             Self::Stored => return row,
             Self::RopePairs { heads, rotary_dim } => (heads, rotary_dim),

@@ -10,11 +10,11 @@ use super::{PackError, row_bytes};
 
 /// A stored matrix `[rows, inputs]`.
 pub(crate) struct Source<'a> {
-    pub(super) format: StorageFormat,
-    pub(super) rows: usize,
-    pub(super) inputs: usize,
+    pub(crate) format: StorageFormat,
+    pub(crate) rows: usize,
+    pub(crate) inputs: usize,
     /// What every weight is multiplied by, after everything else.
-    pub(super) factor: f32,
+    pub(crate) factor: f32,
     layout: Layout<'a>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Source<'a> {
 
     /// The elements of fp8, row after row, and the scale of each block of [`FP8_BLOCK`] rows by as many columns. `None` for other
     /// formats.
-    pub(super) fn fp8_parts(&self) -> Option<(&'a [u8], Vec<f32>)> {
+    pub(crate) fn fp8_parts(&self) -> Option<(&'a [u8], Vec<f32>)> {
         match &self.layout {
             Layout::Fp8Blocks { data, scales } => Some((data, scales.clone())),
             Layout::Rows(data) if self.format == StorageFormat::Fp8E4m3 => {
@@ -92,11 +92,11 @@ impl<'a> Source<'a> {
         all
     }
 
-    /// A row in f32, with all its scales: what tests compare the kernels with.
+    /// A row in f32, with all its scales.
     ///
     /// # Panics
     /// If `out` is not a row.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "cuda"))]
     pub(crate) fn decode(&self, row: usize, out: &mut [f32]) {
         assert_eq!(out.len(), self.inputs, "a row of the matrix");
         use super::{decode::decode_row, stored::e4m3};
@@ -115,6 +115,15 @@ impl<'a> Source<'a> {
     /// True where blocks of fp8 have scales of their own.
     pub(super) fn has_fp8_blocks(&self) -> bool {
         matches!(self.layout, Layout::Fp8Blocks { .. })
+    }
+
+    /// The bytes of a row in the blocks of its format, put together in `buffer` where the file has them apart; of fp8 the elements alone.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn elements<'b>(&'b self, row: usize, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+        match &self.layout {
+            Layout::Fp8Blocks { data, .. } => &data[row * self.inputs..][..self.inputs],
+            _ => self.row(row, 1, buffer),
+        }
     }
 
     /// The bytes of a row in the blocks of its format, put together in `buffer` where the file has them apart. A row of fp8 with

@@ -12,6 +12,8 @@ use tenon_formats::shown::shown;
 
 use super::{CheckpointKind, NotFinite};
 use crate::cpu::CpuError;
+#[cfg(feature = "cuda")]
+use crate::cuda::CudaError;
 use crate::dtype::KvDtypeName;
 use crate::linear::PackError;
 use crate::model::ModelInfo;
@@ -222,6 +224,10 @@ pub enum LoadError {
         /// What the spec lists.
         allowed: &'static [KvDtypeName],
     },
+    /// What a device refused.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Device(#[from] CudaError),
     /// A number of the options that no model can have.
     #[error("{message}")]
     Option {

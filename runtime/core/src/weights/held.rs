@@ -45,9 +45,21 @@ impl CheckpointNeeds {
     /// # Errors
     /// When the checkpoint is of another sort, or differs from the plan: all differences, as at load.
     pub fn held(&self, checkpoint: &Checkpoint) -> Result<Vec<HeldWeights>, LoadError> {
+        self.sum(checkpoint, On::Host)
+    }
+
+    /// The same for a device: rows in planes, the embedding among them, whose memory a head that is tied to it shares.
+    ///
+    /// # Errors
+    /// As [`Self::held`].
+    pub fn held_on_device(&self, checkpoint: &Checkpoint) -> Result<Vec<HeldWeights>, LoadError> {
+        self.sum(checkpoint, On::Device)
+    }
+
+    fn sum(&self, checkpoint: &Checkpoint, on: On) -> Result<Vec<HeldWeights>, LoadError> {
         checkpoint.require(self.kind)?;
         compare(checkpoint, self.tensors, self.config)?;
-        let mut sums = Sums { checkpoint, held: Vec::new() };
+        let mut sums = Sums { checkpoint, on, held: Vec::new() };
         for tensor in self.tensors {
             match tensor.check.layers {
                 None => sums.tensor(tensor, tensor.check.name)?,
@@ -62,8 +74,16 @@ impl CheckpointNeeds {
     }
 }
 
+/// Where weights are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    Host,
+    Device,
+}
+
 struct Sums<'a> {
     checkpoint: &'a Checkpoint,
+    on: On,
     held: Vec<HeldWeights>,
 }
 
@@ -90,13 +110,27 @@ impl Sums<'_> {
                 self.add(StorageFormat::F32, false, 4 * count as u64);
                 Ok(())
             }
+            Held::Packed { .. } if self.on == On::Device && tensor.is_again => Ok(()),
+            Held::Mapped if self.on == On::Device => {
+                let Need::Table { shape: [rows, inputs], .. } = *need else { return Ok(()) };
+                if let Some(format) = self.checkpoint.tensor(name).and_then(|t| t.format.known()) {
+                    self.add(format, false, in_planes(format, rows, inputs));
+                }
+                Ok(())
+            }
             Held::Mapped => {
                 if let Some((tensor, format)) = self.checkpoint.tensor(name).and_then(|t| Some((t, t.format.known()?))) {
                     self.add(format, true, tensor.range.end - tensor.range.start);
                 }
                 Ok(())
             }
-            Held::Packed { outputs } => self.matrix(need, name, |stored, need| packed(stored, outputs, need.inputs)),
+            Held::Packed { outputs } => {
+                let on = self.on;
+                self.matrix(need, name, |stored, need| on.packed(stored, outputs, need.inputs))
+            }
+            Held::Latent if self.on == On::Device => {
+                self.matrix(need, name, |_, need| (StorageFormat::Bf16, 2 * (need.rows * need.inputs) as u64))
+            }
             Held::Latent => self.matrix(need, name, latent),
         }
     }
@@ -126,8 +160,10 @@ impl Sums<'_> {
             let name = in_expert(&in_layer(tensor.template, layer), tensor.expert);
             let stored = compare_matrix(self.checkpoint, &name, &need, experts.accept)?;
             let parts = tensor.parts;
-            let (format, bytes) = packed(&stored, need.rows / parts, need.inputs);
-            self.add(format, false, bytes * (parts * need.stack.unwrap_or(1)) as u64);
+            let (format, bytes) = self.on.packed(&stored, need.rows / parts, need.inputs);
+            // A matrix of a stack has a factor there.
+            let factor = if self.on == On::Device { size_of::<f32>() as u64 } else { 0 };
+            self.add(format, false, (bytes + factor) * (parts * need.stack.unwrap_or(1)) as u64);
         }
         Ok(())
     }
@@ -140,6 +176,23 @@ fn format_of(stored: &Stored) -> StorageFormat {
         Stored::Nvfp4 { .. } => StorageFormat::Nvfp4,
         Stored::Mxfp4 { .. } => StorageFormat::Mxfp4,
     }
+}
+
+impl On {
+    fn packed(self, stored: &Stored, outputs: usize, inputs: usize) -> (StorageFormat, u64) {
+        match self {
+            Self::Host => packed(stored, outputs, inputs),
+            Self::Device => (format_of(stored), in_planes(format_of(stored), outputs, inputs)),
+        }
+    }
+}
+
+/// Bytes of a matrix in planes, with the table of scales of fp8.
+fn in_planes(format: StorageFormat, outputs: usize, inputs: usize) -> u64 {
+    let scales = outputs.div_ceil(FP8_BLOCK) * inputs.div_ceil(FP8_BLOCK) * size_of::<f32>();
+    let beside = if format == StorageFormat::Fp8E4m3 { scales } else { 0 };
+    // A matrix that fits has rows of whole blocks; one that does not is refused when it is loaded.
+    format.planes_row_bytes(inputs).map_or(0, |row| (row * outputs + beside) as u64)
 }
 
 fn packed(stored: &Stored, outputs: usize, inputs: usize) -> (StorageFormat, u64) {

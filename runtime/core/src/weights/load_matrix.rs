@@ -16,7 +16,7 @@ use crate::linear::source::Source;
 use crate::moe::{Biases, Experts, GatedExperts, PlainExperts};
 
 /// The tensors of a matrix, or of a stack of them, which are what they should be.
-pub(super) struct StoredMatrix<'a> {
+pub(crate) struct StoredMatrix<'a> {
     checkpoint: &'a Checkpoint,
     name: String,
     need: MatrixNeed,
@@ -51,7 +51,7 @@ impl<'a> StoredMatrix<'a> {
     }
 
     /// The source of matrix `at` of the stack, handed to `pack`.
-    pub(super) fn with<T>(&self, at: usize, pack: impl FnOnce(&Source<'_>) -> Result<T, PackError>) -> Result<T, LoadError> {
+    pub(crate) fn with<T>(&self, at: usize, pack: impl FnOnce(&Source<'_>) -> Result<T, PackError>) -> Result<T, LoadError> {
         let MatrixNeed { rows, inputs, lies, .. } = self.need;
         let factor = |ending| self.factor(ending, at);
         let source = match self.stored {
@@ -109,7 +109,7 @@ impl<'a> StoredMatrix<'a> {
 
 impl Loader<'_> {
     /// The tensors of a matrix, compared and checked for what is no number.
-    pub(super) fn matrix(&self, name: &str, need: MatrixNeed, accept: &[StorageFormat]) -> Result<StoredMatrix<'_>, LoadError> {
+    pub(crate) fn matrix(&self, name: &str, need: MatrixNeed, accept: &[StorageFormat]) -> Result<StoredMatrix<'_>, LoadError> {
         let stored = compare_matrix(self.checkpoint, name, &need, accept)?;
         let matrix = StoredMatrix { checkpoint: self.checkpoint, name: name.to_owned(), need, stored };
         matrix.check_finite(self.cpu)?;
@@ -125,29 +125,9 @@ impl Loader<'_> {
         spec: &GatedExpertsSpec<E, H, I>,
         layer: usize,
     ) -> Result<GatedExperts<E, H, I>, LoadError> {
-        let need = spec.need();
-        let from = ExpertLoader { loader: self, need: &need, layer };
-        let mut biases = None;
-        let (gate, up, down) = match spec.names() {
-            GatedExpertNames::Each { gate, up, down } => (from.each(gate, I, H)?, from.each(up, I, H)?, from.each(down, H, I)?),
-            GatedExpertNames::Stacked { gate_up, down } => {
-                let stack = from.stack(gate_up, 2 * I, H, Lies::Rows)?;
-                let (gate, up) = (from.rows(&stack, I, |row| row)?, from.rows(&stack, I, |row| I + row)?);
-                (gate, up, from.rows(&from.stack(down, H, I, Lies::Rows)?, H, |row| row)?)
-            }
-            GatedExpertNames::Transposed { gate_up, gate_up_bias, down, down_bias } => {
-                let stack = from.stack(gate_up, 2 * I, H, Lies::Columns)?;
-                let (gate, up) = (from.rows(&stack, I, |row| 2 * row)?, from.rows(&stack, I, |row| 2 * row + 1)?);
-                let both = from.biases(gate_up_bias, 2 * I)?;
-                biases = Some(Biases {
-                    gate: both.iter().copied().step_by(2).collect(),
-                    up: both.iter().copied().skip(1).step_by(2).collect(),
-                    down: from.biases(down_bias, H)?,
-                });
-                (gate, up, from.rows(&from.stack(down, H, I, Lies::Columns)?, H, |row| row)?)
-            }
-        };
-        Ok(GatedExperts::new(Experts { gate, up, down, biases }))
+        let mut experts = Experts { gate: Vec::new(), up: Vec::new(), down: Vec::new(), biases: None };
+        experts.biases = self.gated_matrices(spec, layer, |matrix| experts_take(self.cpu, &mut experts, &matrix))?;
+        Ok(GatedExperts::new(experts))
     }
 
     /// The experts of a layer, repacked.
@@ -159,18 +139,110 @@ impl Loader<'_> {
         spec: &PlainExpertsSpec<E, H, I>,
         layer: usize,
     ) -> Result<PlainExperts<E, H, I>, LoadError> {
+        let mut experts = Experts { gate: Vec::new(), up: Vec::new(), down: Vec::new(), biases: None };
+        self.plain_matrices(spec, layer, |matrix| experts_take(self.cpu, &mut experts, &matrix))?;
+        Ok(PlainExperts::new(experts))
+    }
+
+    /// Hands every matrix of a layer's experts to `take`, those of a role in the order of experts, and returns their biases.
+    pub(crate) fn gated_matrices<const E: usize, const H: usize, const I: usize>(
+        &self,
+        spec: &GatedExpertsSpec<E, H, I>,
+        layer: usize,
+        mut take: impl FnMut(ExpertMatrix<'_>) -> Result<(), LoadError>,
+    ) -> Result<Option<Biases>, LoadError> {
+        use ExpertRole::{Down, Gate, Up};
         let need = spec.need();
         let from = ExpertLoader { loader: self, need: &need, layer };
-        let (up, down) = match spec.names() {
-            PlainExpertNames::Each { up, down } => (from.each(up, I, H)?, from.each(down, H, I)?),
+        let mut biases = None;
+        match spec.names() {
+            GatedExpertNames::Each { gate, up, down } => {
+                from.each(Gate, gate, I, H, &mut take)?;
+                from.each(Up, up, I, H, &mut take)?;
+                from.each(Down, down, H, I, &mut take)?;
+            }
+            GatedExpertNames::Stacked { gate_up, down } => {
+                let stack = from.stack(gate_up, 2 * I, H, Lies::Rows)?;
+                from.rows(Gate, &stack, I, &|row| row, &mut take)?;
+                from.rows(Up, &stack, I, &|row| I + row, &mut take)?;
+                from.rows(Down, &from.stack(down, H, I, Lies::Rows)?, H, &|row| row, &mut take)?;
+            }
+            GatedExpertNames::Transposed { gate_up, gate_up_bias, down, down_bias } => {
+                let stack = from.stack(gate_up, 2 * I, H, Lies::Columns)?;
+                from.rows(Gate, &stack, I, &|row| 2 * row, &mut take)?;
+                from.rows(Up, &stack, I, &|row| 2 * row + 1, &mut take)?;
+                let both = from.biases(gate_up_bias, 2 * I)?;
+                biases = Some(Biases {
+                    gate: both.iter().copied().step_by(2).collect(),
+                    up: both.iter().copied().skip(1).step_by(2).collect(),
+                    down: from.biases(down_bias, H)?,
+                });
+                from.rows(Down, &from.stack(down, H, I, Lies::Columns)?, H, &|row| row, &mut take)?;
+            }
+        }
+        Ok(biases)
+    }
+
+    /// The same for experts without gates, which have no biases.
+    pub(crate) fn plain_matrices<const E: usize, const H: usize, const I: usize>(
+        &self,
+        spec: &PlainExpertsSpec<E, H, I>,
+        layer: usize,
+        mut take: impl FnMut(ExpertMatrix<'_>) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        use ExpertRole::{Down, Up};
+        let need = spec.need();
+        let from = ExpertLoader { loader: self, need: &need, layer };
+        match spec.names() {
+            PlainExpertNames::Each { up, down } => {
+                from.each(Up, up, I, H, &mut take)?;
+                from.each(Down, down, H, I, &mut take)
+            }
             PlainExpertNames::Stacked { up, down } => {
                 let (up, down) = (from.stack(up, I, H, Lies::Rows)?, from.stack(down, H, I, Lies::Rows)?);
-                (from.rows(&up, I, |row| row)?, from.rows(&down, H, |row| row)?)
+                from.rows(Up, &up, I, &|row| row, &mut take)?;
+                from.rows(Down, &down, H, &|row| row, &mut take)
             }
-        };
-        Ok(PlainExperts::new(Experts { gate: Vec::new(), up, down, biases: None }))
+        }
     }
 }
+
+/// Which of an expert's matrices one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExpertRole {
+    /// `[I, H]`
+    Gate,
+    /// `[I, H]`
+    Up,
+    /// `[H, I]`
+    Down,
+}
+
+/// A matrix of one expert, to be packed.
+pub(crate) struct ExpertMatrix<'a> {
+    pub(crate) role: ExpertRole,
+    /// Only a device has a place for each.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "the CPU takes them in their order"))]
+    pub(crate) expert: usize,
+    pub(crate) source: &'a Source<'a>,
+    pub(crate) outputs: usize,
+    /// The row of `source` that holds an output.
+    pub(crate) row: &'a (dyn Fn(usize) -> usize + Sync),
+}
+
+/// Packs a matrix for the CPU.
+fn experts_take(cpu: &Cpu, experts: &mut Experts, matrix: &ExpertMatrix<'_>) -> Result<(), LoadError> {
+    let packed = Packed::rows(cpu, matrix.source, matrix.outputs, matrix.row);
+    match matrix.role {
+        ExpertRole::Gate => experts.gate.push(packed),
+        ExpertRole::Up => experts.up.push(packed),
+        ExpertRole::Down => experts.down.push(packed),
+    }
+    Ok(())
+}
+
+/// Takes a matrix of an expert.
+type Take<'a> = &'a mut dyn FnMut(ExpertMatrix<'_>) -> Result<(), LoadError>;
 
 /// Loads the experts of one layer.
 struct ExpertLoader<'a> {
@@ -181,14 +253,14 @@ struct ExpertLoader<'a> {
 
 impl<'a> ExpertLoader<'a> {
     /// A matrix of each expert, in tensors of their own.
-    fn each(&self, template: &str, rows: usize, inputs: usize) -> Result<Vec<Packed>, LoadError> {
-        let load = |expert| {
+    fn each(&self, role: ExpertRole, template: &str, rows: usize, inputs: usize, take: Take<'_>) -> Result<(), LoadError> {
+        for expert in 0..self.need.experts {
             let name = in_expert(&in_layer(template, self.layer), Some(expert));
             let need = MatrixNeed { stack: None, rows, inputs, lies: Lies::Rows };
             let matrix = self.loader.matrix(&name, need, self.need.accept)?;
-            matrix.with(0, |source| Ok(Packed::rows(self.loader.cpu, source, rows, |row| row)))
-        };
-        (0..self.need.experts).map(load).collect()
+            matrix.with(0, |source| Ok(take(ExpertMatrix { role, expert, source, outputs: rows, row: &|row| row })))??;
+        }
+        Ok(())
     }
 
     /// The tensor with a matrix of every expert.
@@ -200,12 +272,16 @@ impl<'a> ExpertLoader<'a> {
     /// Some rows of each matrix in a stack.
     fn rows(
         &self,
+        role: ExpertRole,
         stack: &StoredMatrix<'_>,
         outputs: usize,
-        row: impl Fn(usize) -> usize + Sync,
-    ) -> Result<Vec<Packed>, LoadError> {
-        let load = |expert| stack.with(expert, |source| Ok(Packed::rows(self.loader.cpu, source, outputs, &row)));
-        (0..self.need.experts).map(load).collect()
+        row: &(dyn Fn(usize) -> usize + Sync),
+        take: Take<'_>,
+    ) -> Result<(), LoadError> {
+        for expert in 0..self.need.experts {
+            stack.with(expert, |source| Ok(take(ExpertMatrix { role, expert, source, outputs, row })))??;
+        }
+        Ok(())
     }
 
     /// `[experts, len]`

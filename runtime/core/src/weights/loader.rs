@@ -15,8 +15,8 @@ use crate::linear::{Bias, Conv, Decay, Embedding, LatentUp, Linear, Norm, PackEr
 
 /// Loads weights for the CPU out of a checkpoint that was compared with the plan.
 pub struct Loader<'a> {
-    pub(super) checkpoint: &'a Arc<Checkpoint>,
-    pub(super) cpu: &'a Cpu,
+    pub(crate) checkpoint: &'a Arc<Checkpoint>,
+    pub(crate) cpu: &'a Cpu,
 }
 
 impl<'a> Loader<'a> {
@@ -140,7 +140,7 @@ impl<'a> Loader<'a> {
     }
 
     /// A tensor by name, of which every weight is a number. It is compared again, because a table may not list what a plan loads.
-    pub(super) fn find(&self, name: String, need: Need<'_>) -> Result<MappedTensor, LoadError> {
+    pub(crate) fn find(&self, name: String, need: Need<'_>) -> Result<MappedTensor, LoadError> {
         compare_one(self.checkpoint, &name, &need)?;
         let tensor = MappedTensor::new(self.checkpoint, &name).expect("a tensor that fits is there in a known format");
         finite::check(self.cpu, tensor.name(), tensor.shape(), tensor.format(), tensor.bytes())?;
@@ -154,6 +154,6 @@ impl fmt::Debug for Loader<'_> {
     }
 }
 
-pub(super) fn unpackable(tensor: &MappedTensor, problem: PackError) -> LoadError {
+pub(crate) fn unpackable(tensor: &MappedTensor, problem: PackError) -> LoadError {
     LoadError::Pack { tensor: tensor.name().to_owned(), problem }
 }

@@ -23,7 +23,11 @@ pub use self::error::LoadError;
 pub use self::experts::{GatedExpertsSpec, PlainExpertsSpec};
 pub use self::finite::NotFinite;
 pub use self::held::CheckpointNeeds;
+#[cfg(feature = "cuda")]
+pub(crate) use self::load_matrix::{ExpertMatrix, ExpertRole};
 pub use self::loader::Loader;
+#[cfg(feature = "cuda")]
+pub(crate) use self::loader::unpackable;
 pub use self::spec::{
     BiasSpec, ConvSpec, DecaySpec, EmbeddingSpec, LatentUpSpec, LinearSpec, NormSpec, PlannedTensor, VectorSpec,
 };

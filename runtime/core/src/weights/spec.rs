@@ -15,7 +15,7 @@ pub struct PlannedTensor {
     /// How it is kept once it is loaded.
     pub(super) held: Held,
     /// Another entry compares it, and says how else it is kept.
-    is_again: bool,
+    pub(super) is_again: bool,
 }
 
 impl PlannedTensor {
@@ -47,23 +47,23 @@ impl PlannedTensor {
 /// The weight of a linear layer, `[OUT, IN]`. `{layer}` in the name stands for the layer's number.
 #[derive(Clone, Copy, Debug)]
 pub struct LinearSpec<const OUT: usize, const IN: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
-    pub(super) order: RowOrder,
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
+    pub(crate) order: RowOrder,
 }
 
 /// The token embedding, `[VOCAB, HIDDEN]`.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddingSpec<const VOCAB: usize, const HIDDEN: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
 }
 
 /// The weight of a norm, `[D]`. Of the accepted formats, those that are not quantised.
 #[derive(Clone, Copy, Debug)]
 pub struct NormSpec<const D: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
     /// The file holds `w` where the norm multiplies by `1 + w`.
     pub(super) plus_one: bool,
 }
@@ -71,38 +71,38 @@ pub struct NormSpec<const D: usize> {
 /// The bias of a linear layer, `[D]`. Of the accepted formats, those that are not quantised.
 #[derive(Clone, Copy, Debug)]
 pub struct BiasSpec<const D: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
-    pub(super) order: RowOrder,
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
+    pub(crate) order: RowOrder,
 }
 
 /// The projection from latents to keys and values, `[HEADS * (NOPE + V), R]`.
 #[derive(Clone, Copy, Debug)]
 pub struct LatentUpSpec<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
 }
 
 /// `N` numbers of a layer, `[N]`. Of the accepted formats, those that are not quantised.
 #[derive(Clone, Copy, Debug)]
 pub struct VectorSpec<const N: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
 }
 
 /// The filters of a depthwise convolution, `[DIM, 1, KERNEL]`. Of the accepted formats, those that are not quantised.
 #[derive(Clone, Copy, Debug)]
 pub struct ConvSpec<const DIM: usize, const KERNEL: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
 }
 
 /// The decays of `N` heads, stored as `A_log` where the decay is `-exp(A_log)`. Of the accepted formats, those that are not
 /// quantised.
 #[derive(Clone, Copy, Debug)]
 pub struct DecaySpec<const N: usize> {
-    pub(super) name: &'static str,
-    pub(super) accept: &'static [StorageFormat],
+    pub(crate) name: &'static str,
+    pub(crate) accept: &'static [StorageFormat],
 }
 
 impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
@@ -116,7 +116,7 @@ impl<const OUT: usize, const IN: usize> LinearSpec<OUT, IN> {
         Self { order, ..self }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::matrix(self.order.stored_rows(OUT), IN, self.accept)
     }
 
@@ -132,7 +132,7 @@ impl<const VOCAB: usize, const HIDDEN: usize> EmbeddingSpec<VOCAB, HIDDEN> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::table(VOCAB, HIDDEN, self.accept)
     }
 }
@@ -148,7 +148,7 @@ impl<const D: usize> NormSpec<D> {
         Self { plus_one: true, ..self }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::vector(D, self.accept)
     }
 }
@@ -159,7 +159,7 @@ impl<const N: usize> VectorSpec<N> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::vector(N, self.accept)
     }
 }
@@ -175,7 +175,7 @@ impl<const D: usize> BiasSpec<D> {
         Self { order, ..self }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::vector(self.order.stored_rows(D), self.accept)
     }
 }
@@ -186,7 +186,7 @@ impl<const HEADS: usize, const NOPE: usize, const V: usize, const R: usize> Late
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::latent_up(HEADS, NOPE, V, R, self.accept)
     }
 }
@@ -197,7 +197,7 @@ impl<const DIM: usize, const KERNEL: usize> ConvSpec<DIM, KERNEL> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::filters(DIM, KERNEL, self.accept)
     }
 }
@@ -208,7 +208,7 @@ impl<const N: usize> DecaySpec<N> {
         Self { name, accept }
     }
 
-    pub(super) const fn need(&self) -> Need<'static> {
+    pub(crate) const fn need(&self) -> Need<'static> {
         Need::vector(N, self.accept)
     }
 }

@@ -1,6 +1,6 @@
 //! `Stored`: a random matrix in a storage format, as its blocks' planes lie on the device, and decoded.
 
-use crate::{Random, Value, from_bf16, from_e4m3, to_bf16};
+use crate::{Random, U_BF16, Value, from_bf16, from_e4m3, products, to_bf16};
 
 /// Every storage format.
 pub const FORMATS: [&str; 14] =
@@ -53,6 +53,31 @@ pub struct Stored {
     pub weights: Vec<f64>,
 }
 
+/// A sum of products, and what its bounds are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Dot {
+    /// The sum.
+    pub value: f64,
+    /// The sum of magnitudes.
+    pub magnitude: f64,
+    /// The sum of squares.
+    pub squares: f64,
+}
+
+impl Dot {
+    /// How far the product of a kernel may be off that adds up in f32. With `tensor_cores`, weights are rounded to bf16 where that
+    /// does not hold them, f32 to two of these: such errors are independent, so their squares add up, and 4 deviations are allowed.
+    pub fn bound(&self, format: &str, depth: usize, tensor_cores: bool) -> f64 {
+        let rounding = match format {
+            _ if !tensor_cores => 0.0,
+            "bf16" | "f16" | "nvfp4" | "mxfp4" => 0.0,
+            "f32" => U_BF16 * U_BF16,
+            _ => U_BF16,
+        };
+        products(depth, self.magnitude) + 4.0 * rounding * self.squares.sqrt()
+    }
+}
+
 impl Stored {
     /// Random blocks whose weights are around 1 and below.
     pub fn new(format: &str, out: usize, inputs: usize, random: &mut Random) -> Self {
@@ -75,6 +100,17 @@ impl Stored {
         }
         assert_eq!(planes.len(), out * row_bytes(format, inputs), "rows have one length");
         Self { planes, scales, weights }
+    }
+
+    /// The product of row `o` with `x`.
+    pub fn dot(&self, o: usize, x: &[f64]) -> Dot {
+        let mut dot = Dot { value: 0.0, magnitude: 0.0, squares: 0.0 };
+        for (w, x) in self.weights[o * x.len()..][..x.len()].iter().zip(x) {
+            dot.value += w * x;
+            dot.magnitude += (w * x).abs();
+            dot.squares += (w * x).powi(2);
+        }
+        dot
     }
 
     /// The planes as an argument.

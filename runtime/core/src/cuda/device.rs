@@ -1,0 +1,99 @@
+//! `Device`: one GPU and the stream on which everything on it runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::driver::{self, Context};
+use super::{CudaError, Progress};
+
+/// One GPU of this machine, with a stream of its own. Several models may share it.
+pub struct Device {
+    context: Arc<Context>,
+    /// Told how far a load is.
+    progress: Mutex<Option<Progress>>,
+}
+
+impl Device {
+    /// Devices of this machine.
+    ///
+    /// # Errors
+    /// When there is no driver, or it is too old.
+    pub fn count() -> Result<usize, CudaError> {
+        driver::count()
+    }
+
+    /// The device with this number, from 0.
+    ///
+    /// # Errors
+    /// When there is no driver, it is too old, or there is no such device.
+    pub fn open(ordinal: usize) -> Result<Arc<Self>, CudaError> {
+        Ok(Arc::new(Self { context: Context::open(ordinal)?, progress: Mutex::new(None) }))
+    }
+
+    /// The name of its make, such as `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.context.facts().name
+    }
+
+    /// Its compute capability, major and minor.
+    pub fn capability(&self) -> (u32, u32) {
+        self.context.facts().capability
+    }
+
+    /// Its multiprocessors.
+    pub fn multiprocessors(&self) -> usize {
+        self.context.facts().multiprocessors
+    }
+
+    /// Bytes of shared memory that a block can have.
+    pub fn shared_memory(&self) -> usize {
+        self.context.facts().shared_memory
+    }
+
+    /// Free and all bytes of its memory.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn memory_info(&self) -> Result<(usize, usize), CudaError> {
+        self.context.memory()
+    }
+
+    /// Refuses a device that cannot run kernels of `target`, `sm_90a` or another, whose compute capability is `capability`.
+    ///
+    /// # Errors
+    /// When the device is of another one.
+    pub fn require(&self, target: &'static str, capability: (u32, u32)) -> Result<(), CudaError> {
+        if self.capability() == capability {
+            return Ok(());
+        }
+        Err(CudaError::Target { target, device: self.name().to_owned(), capability: self.capability() })
+    }
+
+    /// Waits until all that was launched and copied is done.
+    ///
+    /// # Errors
+    /// When something of it failed.
+    pub fn synchronise(&self) -> Result<(), CudaError> {
+        self.context.synchronise()
+    }
+
+    /// From now on `progress` is told how far a load onto this device is; `None` ends that.
+    pub fn on_progress(&self, progress: Option<Progress>) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    pub(super) fn report(&self, done: u64, all: u64) {
+        if let Some(progress) = self.progress.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            progress(done, all);
+        }
+    }
+
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Device").field(&self.context).finish()
+    }
+}
