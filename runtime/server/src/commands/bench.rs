@@ -14,7 +14,7 @@ use tenon_formats::overrides::Asked;
 
 use crate::Failure;
 use crate::cli::BenchArgs;
-use crate::load::{self, CHUNK};
+use crate::load;
 use crate::plan::Plan;
 
 /// Bytes that the bandwidth is measured over: more than any cache of the machine keeps.
@@ -57,7 +57,7 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     eprintln!("starting a process of its own until its first token");
     let start = start_to_first_token(args)?;
 
-    let mut engine = Engine::new(plan.load()?, EngineConfig { chunk: CHUNK, max_sequences: most })?;
+    let mut engine = Engine::new(plan.load()?, EngineConfig { chunk: plan.chunk(), max_sequences: most })?;
     let memory = engine.model().memory();
     let dtype = args.load.kv_cache_dtype.unwrap_or(info.kv_cache_dtypes[0]);
     let kv_bytes = info.kv_bytes_per_token(dtype);
