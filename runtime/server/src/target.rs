@@ -81,6 +81,23 @@ impl Place {
         }
     }
 
+    /// Bytes per second that it can move: what its threads read together, or what a copy within the GPU reads and writes.
+    ///
+    /// # Errors
+    /// No such number of threads; no room on the GPU for what is copied.
+    pub fn bandwidth(&self, threads: usize) -> Result<f64, Failure> {
+        match self {
+            Self::Cpu(_) => crate::commands::read_bandwidth(threads),
+            #[cfg(feature = "cuda")]
+            Self::Device(_, device) => Ok(device.copy_rate()?),
+        }
+    }
+
+    /// Whether it is a GPU.
+    pub fn is_device(&self) -> bool {
+        !matches!(self, Self::Cpu(_))
+    }
+
     /// Cache dtypes for which the model was compiled there, the default first.
     pub fn kv_cache_dtypes(&self, entry: &ModelEntry) -> &'static [KvDtypeName] {
         match self {
