@@ -112,17 +112,19 @@ __device__ __forceinline__ void attention_decode(const Step& step, const bf16* q
     if (part >= parts) return;
     const int begin = whole_begin + part * tiles_of_part * TILE_KV, count = min(tiles_of_part, tiles - part * tiles_of_part);
 
-    const Cache* keys = static_cast<const Cache*>(kv);
-    const Cache* values = keys + static_cast<long long>(num_key_value_heads) * step.page_size * HEAD_DIM;
-    const auto offset = [&](int entry, int position) { return key_offset(step, entry, position, head, num_key_value_heads, HEAD_DIM); };
+    constexpr int ROW_BYTES = HEAD_DIM * sizeof(Cache);
+    const unsigned char* keys = static_cast<const unsigned char*>(kv);
+    const unsigned char* values = keys + static_cast<long long>(num_key_value_heads) * step.page_size * ROW_BYTES;
+    const auto offset = [&](int entry, int position) { return key_offset(step, entry, position, head, num_key_value_heads, ROW_BYTES); };
+    using Pieces = KvPieces<Cache, HEAD_DIM, TILE_KV, THREADS>;
+    constexpr int STAGED_PITCH = Shape::STAGED_BYTES / TILE_KV;
     const auto copy = [&](int tile) {
         unsigned char* stage = staged + tile % STAGES * 2 * Shape::STAGED_BYTES;
 #pragma unroll
         for (int what = 0; what < 2; what++)
-            copy_kv<Cache, HEAD_DIM, TILE_KV, THREADS>(
-                what ? values : keys, blocks[tile % 4], begin + tile * TILE_KV, limit, thread, [&](unsigned row, unsigned piece) {
-                    constexpr int STRIDE = Shape::WIDEN ? HEAD_DIM : Shape::ROW_BYTES;
-                    return stage + what * Shape::STAGED_BYTES + row * STRIDE + piece * KvPiece<Cache, HEAD_DIM>::BYTES;
+            copy_kv<Cache, HEAD_DIM, TILE_KV, THREADS, STAGED_PITCH>(
+                what ? values : keys, blocks[tile % 4], begin + tile * TILE_KV, limit, thread, [&](int row, int piece) {
+                    return stage + what * Shape::STAGED_BYTES + row * STAGED_PITCH + piece * Pieces::BYTES;
                 });
     };
 
@@ -156,6 +158,7 @@ __device__ __forceinline__ void attention_decode(const Step& step, const bf16* q
 #pragma unroll
         for (int i = 0; i < 4; i++) o[n][i] = 0.0f;
     RunningRow rows[2];
+    const SoftCap cap(soft_cap, scale);
     const float factor = soft_cap > 0.0f ? LOG2_E : scale * LOG2_E;
     for (int tile = 0; tile < count; tile++) {
         wait_copies<STAGES - 2>();
@@ -164,9 +167,9 @@ __device__ __forceinline__ void attention_decode(const Step& step, const bf16* q
             const unsigned char* stage = staged + tile % STAGES * 2 * Shape::STAGED_BYTES;
 #pragma unroll
             for (int what = 0; what < 2; what++)
-                widen_kv<HEAD_DIM, TILE_KV, THREADS>(stage + what * Shape::STAGED_BYTES, thread, [&](unsigned row, unsigned unit) {
-                    return wide + what * Shape::WIDE_BYTES + row * Shape::ROW_BYTES + unit * 16;
-                });
+                widen_kv<HEAD_DIM, TILE_KV, THREADS, Shape::ROW_BYTES>(
+                    stage + what * Shape::STAGED_BYTES, thread,
+                    [&](int row, int unit) { return wide + what * Shape::WIDE_BYTES + row * Shape::ROW_BYTES + unit * 16; });
             __syncthreads();
         }
         if (tile + STAGES - 1 < count) copy(tile + STAGES - 1);
@@ -184,7 +187,7 @@ __device__ __forceinline__ void attention_decode(const Step& step, const bf16* q
         for (int n = 0; n < 2; n++)
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                if (soft_cap > 0.0f) s[n][i] = capped(s[n][i] * scale, soft_cap);
+                if (soft_cap > 0.0f) s[n][i] = cap.of(s[n][i]);
                 const int at = first + 8 * n + i % 2;
                 if (at >= limit || at < limit - seen) s[n][i] = -INFINITY;
             }

@@ -57,12 +57,14 @@ template <class Cache, class Shape, int HEAD_DIM> struct PrefillTiles {
     }
 
     // Starts the copy of a tile of keys (`what` 0) or values (1).
-    __device__ __forceinline__ void copy(const Cache* cache, int what, int tile, int first, int limit) const {
+    __device__ __forceinline__ void copy(const unsigned char* cache, int what, int tile, int first, int limit) const {
         unsigned char* stage = (what ? values : keys) + tile % 2 * Shape::TILE_BYTES;
         unsigned char* staged = raw + what * Shape::RAW_BYTES;
-        copy_kv<Cache, HEAD_DIM, Shape::TILE_KV, Shape::THREADS>(
-            cache, blocks + tile % Shape::KNOWN * Shape::BLOCKS, first, limit, threadIdx.x, [&](unsigned row, unsigned piece) {
-                if constexpr (Shape::WIDEN) return staged + row * HEAD_DIM + piece * KvPiece<Cache, HEAD_DIM>::BYTES;
+        using Pieces = KvPieces<Cache, HEAD_DIM, Shape::TILE_KV, Shape::THREADS>;
+        constexpr int PITCH = Shape::WIDEN ? HEAD_DIM : CHUNK_ROW_BYTES;
+        copy_kv<Cache, HEAD_DIM, Shape::TILE_KV, Shape::THREADS, PITCH>(
+            cache, blocks + tile % Shape::KNOWN * Shape::BLOCKS, first, limit, threadIdx.x, [&](int row, int piece) {
+                if constexpr (Shape::WIDEN) return staged + row * HEAD_DIM + piece * Pieces::BYTES;
                 return stage + swizzled(Shape::TILE_KV, row, piece);
             });
     }
@@ -71,34 +73,33 @@ template <class Cache, class Shape, int HEAD_DIM> struct PrefillTiles {
     __device__ __forceinline__ void widen(int what, int tile) const {
         if constexpr (Shape::WIDEN) {
             unsigned char* stage = (what ? values : keys) + tile % 2 * Shape::TILE_BYTES;
-            widen_kv<HEAD_DIM, Shape::TILE_KV, Shape::THREADS>(raw + what * Shape::RAW_BYTES, threadIdx.x, [&](unsigned row, unsigned unit) {
-                return stage + swizzled(Shape::TILE_KV, row, unit);
-            });
+            widen_kv<HEAD_DIM, Shape::TILE_KV, Shape::THREADS, CHUNK_ROW_BYTES>(
+                raw + what * Shape::RAW_BYTES, threadIdx.x, [&](int row, int unit) { return stage + swizzled(Shape::TILE_KV, row, unit); });
         }
     }
 };
 
 // Starts the scores of a warpgroup's 64 rows against a tile of keys.
 template <class Shape, int HEAD_DIM> __device__ __forceinline__ void start_scores(float (&s)[Shape::TILE_KV / 2], unsigned q, unsigned keys) {
+    const unsigned long long a = operand(q, 16), b = operand(keys, 16);
 #pragma unroll
-    for (int k = 0; k < ceil_div(HEAD_DIM, 16); k++) {
-        const unsigned a = q + k / 4 * (Shape::TILE_Q * CHUNK_ROW_BYTES) + k % 4 * 32;
-        const unsigned b = keys + k / 4 * (Shape::TILE_KV * CHUNK_ROW_BYTES) + k % 4 * 32;
-        KeyProduct<Shape::TILE_KV>::add(s, operand(a, 16), operand(b, 16), k > 0);
-    }
+    for (int k = 0; k < ceil_div(HEAD_DIM, 16); k++)
+        KeyProduct<Shape::TILE_KV>::add(s, further(a, k / 4 * (Shape::TILE_Q * CHUNK_ROW_BYTES) + k % 4 * 32),
+                                        further(b, k / 4 * (Shape::TILE_KV * CHUNK_ROW_BYTES) + k % 4 * 32), k > 0);
 }
 
 // Starts the sum of the values of a tile, weighted, into a warpgroup's rows and columns.
 template <class Shape> __device__ __forceinline__ void start_values(float (&o)[Shape::COLUMNS / 2], const unsigned (&p)[Shape::TILE_KV / 4], unsigned values) {
     constexpr unsigned CHUNK_BYTES = Shape::TILE_KV * CHUNK_ROW_BYTES;
+    const unsigned long long b = operand(values, CHUNK_BYTES);
 #pragma unroll
     for (int k = 0; k < Shape::TILE_KV / 16; k++) {
-        const unsigned rows = values + k * 16 * CHUNK_ROW_BYTES;
+        const unsigned rows = k * 16 * CHUNK_ROW_BYTES;
 #pragma unroll
         for (int column = 0; column + 128 <= Shape::COLUMNS; column += 128)
-            ValueProduct<128>::add(o + column / 2, p + 4 * k, operand(rows + column / CHUNK * CHUNK_BYTES, CHUNK_BYTES));
+            ValueProduct<128>::add(o + column / 2, p + 4 * k, further(b, rows + column / CHUNK * CHUNK_BYTES));
         if constexpr (Shape::COLUMNS % 128 != 0)
-            ValueProduct<64>::add(o + (Shape::COLUMNS - 64) / 2, p + 4 * k, operand(rows + (Shape::COLUMNS / CHUNK - 1) * CHUNK_BYTES, CHUNK_BYTES));
+            ValueProduct<64>::add(o + (Shape::COLUMNS - 64) / 2, p + 4 * k, further(b, rows + (Shape::COLUMNS / CHUNK - 1) * CHUNK_BYTES));
     }
 }
 
@@ -106,15 +107,15 @@ template <class Shape> __device__ __forceinline__ void start_values(float (&o)[S
 struct PrefillRows {
     RunningRow row[2];
     int position[2];
-    int window;      // positions that a query sees, itself included
-    float soft_cap;  // 0: none
-    float factor;    // a weight is 2^(factor (score - largest))
+    int window;  // positions that a query sees, itself included
+    SoftCap soft_cap;
+    float factor;  // a weight is 2^(factor (score - largest))
 
     // Scores of positions `first` .. become weights; returns in `change` what earlier sums are multiplied by.
-    template <int LEN> __device__ __forceinline__ void weigh(float (&s)[LEN], int first, bool masked, float score_scale, float (&change)[2]) {
-        if (soft_cap > 0.0f) {
+    template <int LEN> __device__ __forceinline__ void weigh(float (&s)[LEN], int first, bool masked, float (&change)[2]) {
+        if (soft_cap.cap > 0.0f) {
 #pragma unroll
-            for (int i = 0; i < LEN; i++) s[i] = capped(s[i] * score_scale, soft_cap);
+            for (int i = 0; i < LEN; i++) s[i] = soft_cap.of(s[i]);
         }
         if (masked) {
             const int column = first + 2 * (threadIdx.x % 4);
@@ -168,11 +169,12 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     const int seen = window > 0 ? window : INT_MAX / 2, limit = last_position + 1;
     const int begin = max(0, first_position - seen + 1) / Shape::TILE_KV * Shape::TILE_KV;
     const int count = ceil_div(limit - begin, Shape::TILE_KV);
-    const Cache* keys = static_cast<const Cache*>(kv);
-    const Cache* values = keys + static_cast<long long>(num_key_value_heads) * step.page_size * HEAD_DIM;
+    constexpr int ROW_BYTES = HEAD_DIM * sizeof(Cache);
+    const unsigned char* keys = static_cast<const unsigned char*>(kv);
+    const unsigned char* values = keys + static_cast<long long>(num_key_value_heads) * step.page_size * ROW_BYTES;
     if (thread < 3 * Shape::BLOCKS) {
         const int position = begin + thread * KV_BLOCK;
-        tiles.blocks[thread] = key_offset(step, page_entry(step, sequence, position, limit), position, head, num_key_value_heads, HEAD_DIM);
+        tiles.blocks[thread] = key_offset(step, page_entry(step, sequence, position, limit), position, head, num_key_value_heads, ROW_BYTES);
     }
     constexpr int UNITS = HEAD_DIM / 8;
     const int heads = num_key_value_heads * GROUP;
@@ -194,10 +196,7 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     publish_to_products();
     __syncthreads();
 
-    PrefillRows rows;
-    rows.window = seen;
-    rows.soft_cap = soft_cap;
-    rows.factor = soft_cap > 0.0f ? LOG2_E : scale * LOG2_E;
+    PrefillRows rows{{}, {}, seen, SoftCap(soft_cap, scale), soft_cap > 0.0f ? LOG2_E : scale * LOG2_E};
     const int own_packed = first_packed + row_group * 64 + thread % 128 / WARP * 16 + thread % WARP / 4;
 #pragma unroll
     for (int r = 0; r < 2; r++) rows.position[r] = start + (own_packed + 8 * r) / GROUP;
@@ -215,7 +214,7 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     commit_products();
     wait_products<0>();
     hold(s);
-    rows.weigh(s, begin, masked(begin), scale, change);
+    rows.weigh(s, begin, masked(begin), change);
 #pragma unroll
     for (int i = 0; i < Shape::TILE_KV / 4; i++) p[i] = pack_bf16(s[2 * i], s[2 * i + 1]);
     wait_copies<0>();
@@ -244,7 +243,12 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
         wait_products<1>();
         hold(s);
         const int next = first + Shape::TILE_KV;
-        rows.weigh(s, next, masked(next), scale, change);
+        rows.weigh(s, next, masked(next), change);
+        hold(s);
+        // This branch also keeps the assembler from waiting for the values before it has exponentiated the scores.
+        if (thread < Shape::BLOCKS)
+            tiles.blocks[(tile + 3) % Shape::KNOWN * Shape::BLOCKS + thread] =
+                key_offset(step, entry, looked_up, head, num_key_value_heads, ROW_BYTES);
         wait_products<0>();
         hold(o);
         hold(p);
@@ -255,10 +259,6 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
         }
 #pragma unroll
         for (int i = 0; i < Shape::TILE_KV / 4; i++) p[i] = pack_bf16(s[2 * i], s[2 * i + 1]);
-
-        if (thread < Shape::BLOCKS)
-            tiles.blocks[(tile + 3) % Shape::KNOWN * Shape::BLOCKS + thread] =
-                key_offset(step, entry, looked_up, head, num_key_value_heads, HEAD_DIM);
         wait_copies<0>();
         tiles.widen(0, tile + 2);
         tiles.widen(1, tile + 1);

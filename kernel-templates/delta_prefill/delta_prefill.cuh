@@ -46,10 +46,10 @@ __device__ __forceinline__ void invert(const float (&part)[MMA_TILE * MMA_TILE],
     }
 }
 
-// Loads a chunk, and computes everything that all rows of the state share. For the preparing warps.
+// Loads a chunk, of `tokens` before `after` of the next, and computes everything that all rows of the state share. For the preparing warps.
 template <int VALUE_DIM, int KEY_DIM, int CHUNK>
 __device__ __forceinline__ void prepare(const Delta& layer, DeltaStage<KEY_DIM, CHUNK>& stage, float (*room)[MMA_TILE * MMA_TILE], int row, int tokens,
-                                        int head, int first, int rows) {
+                                        int after, int head, int first, int rows) {
     using Stage = DeltaStage<KEY_DIM, CHUNK>;
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const int key_head = head / (layer.value_heads / layer.key_heads);
@@ -60,6 +60,10 @@ __device__ __forceinline__ void prepare(const Delta& layer, DeltaStage<KEY_DIM, 
     const bf16* v = layer.qkv + row * width + 2 * layer.key_heads * KEY_DIM + head * VALUE_DIM + first;
     load_rows<CHUNK>(stage.v, ROWS_STRIDE, v, width, rows, tokens);
     commit_copies();
+    const long long next = tokens * width;
+    expect_rows(q + layer.key_heads * KEY_DIM + next, width, KEY_DIM, after);
+    expect_rows(q + next, width, KEY_DIM, after);
+    expect_rows(v + next, width, rows, after);
     if (warp == 0) {
         constexpr int EACH = CHUNK / WARP;
         const double decay = static_cast<double>(layer.decay[head]) * LOG2_E;
@@ -195,9 +199,22 @@ __device__ __forceinline__ void apply(DeltaStage<KEY_DIM, CHUNK>& stage, float (
 #pragma unroll
         for (int part = from; part < PARTS; part++) {
             const int at = part * 16 * Stage::PAIRS + from * 16;
-            if (part > from)
-                product_of_splits(u[2 * part], u[2 * part + 1], high, low, stage.solve + at, stage.solve_low + at, Stage::PAIRS);
-            product_of_splits(y[2 * part], y[2 * part + 1], high, low, stage.seen + at, stage.seen_low + at, Stage::PAIRS);
+            // What is left to write, and the outputs, in turns: so no product waits for the one before it.
+            unsigned solve[4], solve_low[4], seen[4], seen_low[4];
+            float(&u_left)[4] = u[2 * part];
+            float(&u_right)[4] = u[2 * part + 1];
+            load_matrices(seen, by_rows(stage.seen + at, Stage::PAIRS));
+            load_matrices(seen_low, by_rows(stage.seen_low + at, Stage::PAIRS));
+            if (part > from) {
+                load_matrices(solve, by_rows(stage.solve + at, Stage::PAIRS));
+                load_matrices(solve_low, by_rows(stage.solve_low + at, Stage::PAIRS));
+                product(u_left, u_right, high, solve);
+            }
+            product(y[2 * part], y[2 * part + 1], high, seen);
+            if (part > from) product(u_left, u_right, low, solve);
+            product(y[2 * part], y[2 * part + 1], low, seen);
+            if (part > from) product(u_left, u_right, high, solve_low);
+            product(y[2 * part], y[2 * part + 1], high, seen_low);
         }
 #pragma unroll
         for (int half = 0; half < 2; half++)
@@ -208,13 +225,7 @@ __device__ __forceinline__ void apply(DeltaStage<KEY_DIM, CHUNK>& stage, float (
                 u[2 * from + half][i] *= weight, u[2 * from + half][2 + i] *= weight;
             }
         split_columns(left, right, high, low);
-#pragma unroll
-        for (int n = 0; n < TILES / 2; n++) {
-            unsigned k[4];
-            load_matrices_transposed(k, by_columns(stage.k + from * 16 * Stage::STRIDE + n * 16, Stage::STRIDE));
-            product(state[2 * n], state[2 * n + 1], high, k);
-            product(state[2 * n], state[2 * n + 1], low, k);
-        }
+        add_to_state(state, high, low, stage.k + from * 16 * Stage::STRIDE, Stage::STRIDE);
     }
 }
 
@@ -244,7 +255,8 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
     meet();
     if (warp < PREPARING) {
         for (int chunk = 0; chunk < chunks.count; chunk++) {
-            prepare<VALUE_DIM>(layer, stages[chunk % 2], room, chunks.first + chunks.begin(chunk), chunks.tokens(chunk), head, first, rows);
+            prepare<VALUE_DIM>(layer, stages[chunk % 2], room, chunks.first + chunks.begin(chunk), chunks.tokens(chunk),
+                               chunk + 1 < chunks.count ? chunks.tokens(chunk + 1) : 0, head, first, rows);
             meet();
         }
         start_next();

@@ -142,17 +142,40 @@ __device__ __forceinline__ void product_of_splits(float (&left)[4], float (&righ
     product(left, right, high, c);
 }
 
-// A 16 x 16 part of x y^T, for rows of DEPTH in shared memory.
-template <int DEPTH> __device__ __forceinline__ void pairs(float (&left)[4], float (&right)[4], const bf16* x, const bf16* y, int stride) {
+// state += a b for a of 16 x 16, split, and b of 16 rows in shared memory. Products of other columns stand between two that add to the same
+// sum, so that none waits for the one before it.
+template <int TILES>
+__device__ __forceinline__ void add_to_state(float (&state)[TILES][4], const unsigned (&high)[4], const unsigned (&low)[4], const bf16* b, int stride) {
 #pragma unroll
-    for (int i = 0; i < 4; i++) left[i] = right[i] = 0.0f;
+    for (int tile = 0; tile < TILES; tile += 4) {
+        unsigned part[2][4];
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            if (tile + 2 * i < TILES) load_matrices_transposed(part[i], by_columns(b + (tile + 2 * i) * 8, stride));
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            if (tile + 2 * i < TILES) product(state[tile + 2 * i], state[tile + 2 * i + 1], high, part[i]);
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            if (tile + 2 * i < TILES) product(state[tile + 2 * i], state[tile + 2 * i + 1], low, part[i]);
+    }
+}
+
+// A 16 x 16 part of x y^T, for rows of DEPTH in shared memory; in two chains, which do not wait for each other.
+template <int DEPTH> __device__ __forceinline__ void pairs(float (&left)[4], float (&right)[4], const bf16* x, const bf16* y, int stride) {
+    float odd_left[4], odd_right[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) left[i] = right[i] = odd_left[i] = odd_right[i] = 0.0f;
 #pragma unroll
     for (int k = 0; k < DEPTH; k += 16) {
         unsigned a[4], b[4];
         load_matrices(a, by_columns(x + k, stride));
         load_matrices(b, by_rows(y + k, stride));
-        product(left, right, a, b);
+        if (k % 32 == 0) product(left, right, a, b);
+        else product(odd_left, odd_right, a, b);
     }
+#pragma unroll
+    for (int i = 0; i < 4; i++) left[i] += odd_left[i], right[i] += odd_right[i];
 }
 
 // Calls `weigh(row, column, value)` for each element of a result of `pairs`, and stores what it returns, split.
@@ -185,6 +208,15 @@ __device__ __forceinline__ void load_rows(bf16* to, int stride, const bf16* from
     for (int i = threadIdx.x; i < CHUNK * vectors; i += PREPARING * WARP) {
         const int row = i / vectors, at = i % vectors * 8;
         copy_16(to + row * stride + at, from + (row < tokens ? row : 0) * from_stride + at, row < tokens);
+    }
+}
+
+// Asks for the rows of a later chunk, by the preparing warps, so that they are in the second-level cache by the time they are loaded.
+__device__ __forceinline__ void expect_rows(const bf16* from, long long from_stride, int width, int tokens) {
+    const int lines = ceil_div(width, 64);
+    for (int i = threadIdx.x; i < tokens * lines; i += PREPARING * WARP) {
+        const bf16* line = from + i / lines * from_stride + min(i % lines * 64, width - 1);
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
     }
 }
 

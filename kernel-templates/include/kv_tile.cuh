@@ -12,19 +12,24 @@ __device__ __forceinline__ int page_entry(const Step& step, int sequence, int po
     return step.pages[static_cast<long long>(sequence) * step.table_stride + static_cast<unsigned>(position) / static_cast<unsigned>(step.page_size)];
 }
 
-// The element at which the keys of `position` start in a cache [pages, 2, heads, page_size, head_dim], given its table entry.
-__device__ __forceinline__ long long key_offset(const Step& step, int entry, int position, int head, int heads, int head_dim) {
+// The byte at which the keys of `position` start in a cache [pages, 2, heads, page_size, row], given its table entry.
+__device__ __forceinline__ long long key_offset(const Step& step, int entry, int position, int head, int heads, int row_bytes) {
     const long long page = checked(step, entry, step.pages_of_cache, ERROR_PAGE);
     const int place = static_cast<unsigned>(position) % static_cast<unsigned>(step.page_size);
-    return ((page * 2 * heads + head) * step.page_size + place) * head_dim;
+    return ((page * 2 * heads + head) * step.page_size + place) * row_bytes;
 }
 
-// How a row of the cache is copied: in pieces of 16 bytes, or of 8 where rows of fp8 are no multiple of 16.
-template <class Cache, int HEAD_DIM> struct KvPiece {
-    static constexpr int BYTES = HEAD_DIM * sizeof(Cache) % 16 == 0 ? 16 : 8;
-    static constexpr int LEN = BYTES / sizeof(Cache);
-    static constexpr int PER_ROW = HEAD_DIM / LEN;
-    static_assert(HEAD_DIM % 8 == 0, "a row is whole pieces");
+// How the threads of a block copy a tile: each some rows of one column of pieces, STEP rows apart. A piece is 16 bytes, or 8 where rows
+// of fp8 are no multiple of 16. STEP is a power of two; threads past STEP * PER_ROW copy nothing.
+template <class Cache, int HEAD_DIM, int ROWS, int THREADS> struct KvPieces {
+    static constexpr int ROW_BYTES = HEAD_DIM * sizeof(Cache), BYTES = ROW_BYTES % 16 == 0 ? 16 : 8, PER_ROW = ROW_BYTES / BYTES;
+    static constexpr int step() {
+        int step = 1;
+        while (2 * step * PER_ROW <= THREADS && 2 * step <= ROWS) step *= 2;
+        return step;
+    }
+    static constexpr int STEP = step(), PASSES = ROWS / STEP;
+    static_assert(HEAD_DIM % 8 == 0 && PER_ROW <= THREADS && ROWS % STEP == 0, "rows are whole pieces, and every piece has a thread");
 };
 
 // 8 or 16 bytes to shared memory in the background; zeros where `valid` is false.
@@ -36,22 +41,25 @@ template <int BYTES> __device__ __forceinline__ void copy_piece(void* to, const 
     }
 }
 
-// Copies ROWS positions from `first` on. `blocks` holds the offset of each KV_BLOCK of them; `to(row, piece)` is where a piece goes.
-// Positions from `limit` on become zeros: their weights are 0, and 0 times what an unwritten page holds could be NaN.
-template <class Cache, int HEAD_DIM, int ROWS, int THREADS, class To>
-__device__ __forceinline__ void copy_kv(const Cache* cache, const long long* blocks, int first, int limit, int thread, To to) {
-    using Piece = KvPiece<Cache, HEAD_DIM>;
-    constexpr unsigned PIECES = ROWS * Piece::PER_ROW;
+// Copies ROWS positions from `first` on. `blocks` holds the byte offset of each KV_BLOCK of them from `cache`; row r, piece p go to
+// `to(r, p)`, which 8 rows further is 8 * PITCH bytes further. Positions from `limit` on become zeros: their weights are 0, and 0 times
+// what an unwritten page holds could be NaN.
+template <class Cache, int HEAD_DIM, int ROWS, int THREADS, int PITCH, class To>
+__device__ __forceinline__ void copy_kv(const unsigned char* cache, const long long* blocks, int first, int limit, int thread, To to) {
+    using Pieces = KvPieces<Cache, HEAD_DIM, ROWS, THREADS>;
+    constexpr int STEP = Pieces::STEP;
+    const int row = thread / Pieces::PER_ROW, piece = thread % Pieces::PER_ROW;
+    if (STEP * Pieces::PER_ROW < THREADS && row >= STEP) return;
+    const unsigned char* from = cache + (row % KV_BLOCK * Pieces::ROW_BYTES + piece * Pieces::BYTES);
+    const long long* own_blocks = blocks + (STEP > KV_BLOCK ? row / KV_BLOCK : 0);
+    const int left = limit - first - row;
     // Addresses computed ahead take registers, which accumulators of long rows need.
-    constexpr int AHEAD = HEAD_DIM > 256 ? 4 : 16;
+    constexpr int AHEAD = HEAD_DIM > 256 ? (sizeof(Cache) == 1 ? 1 : 4) : (HEAD_DIM > 128 && sizeof(Cache) == 1 ? 2 : 16);
 #pragma unroll AHEAD
-    for (unsigned pass = 0; pass < ceil_div(PIECES, THREADS); pass++) {
-        const unsigned i = pass * THREADS + thread;
-        if (PIECES % THREADS != 0 && i >= PIECES) break;
-        const unsigned row = i / Piece::PER_ROW, piece = i % Piece::PER_ROW;
-        const bool valid = first + static_cast<int>(row) < limit;
-        const Cache* from = cache + (valid ? blocks[row / KV_BLOCK] + row % KV_BLOCK * HEAD_DIM + piece * Piece::LEN : 0);
-        copy_piece<Piece::BYTES>(to(row, piece), from, valid);
+    for (int pass = 0; pass < Pieces::PASSES; pass++) {
+        const int at = pass * STEP;
+        copy_piece<Pieces::BYTES>(to(row + at % 8, piece) + at / 8 * 8 * PITCH,
+                                  from + own_blocks[at / KV_BLOCK] + at % KV_BLOCK * Pieces::ROW_BYTES, left > at);
     }
 }
 
@@ -63,26 +71,28 @@ __device__ __forceinline__ uint2 widened(unsigned four) {
     return make_uint2(pack_bf16(a.x, a.y), pack_bf16(b.x, b.y));
 }
 
-// Widens the fp8 pieces that this thread copied to `raw` (row after row) itself; `to(row, unit)` is where 8 bf16 go.
-template <int HEAD_DIM, int ROWS, int THREADS, class To>
+// Widens the fp8 pieces that this thread copied to `raw` (row after row) itself; row r, 8 columns from 8 u go to `to(r, u)`, as above.
+template <int HEAD_DIM, int ROWS, int THREADS, int PITCH, class To>
 __device__ __forceinline__ void widen_kv(const unsigned char* raw, int thread, To to) {
-    using Piece = KvPiece<fp8_e4m3, HEAD_DIM>;
-    constexpr unsigned PIECES = ROWS * Piece::PER_ROW, UNITS = Piece::BYTES / 8;
-#pragma unroll 4
-    for (unsigned pass = 0; pass < ceil_div(PIECES, THREADS); pass++) {
-        const unsigned i = pass * THREADS + thread;
-        if (PIECES % THREADS != 0 && i >= PIECES) break;
-        const unsigned row = i / Piece::PER_ROW, piece = i % Piece::PER_ROW;
+    using Pieces = KvPieces<fp8_e4m3, HEAD_DIM, ROWS, THREADS>;
+    constexpr int STEP = Pieces::STEP, UNITS = Pieces::BYTES / 8;
+    const int row = thread / Pieces::PER_ROW, piece = thread % Pieces::PER_ROW;
+    if (STEP * Pieces::PER_ROW < THREADS && row >= STEP) return;
+    const unsigned char* from = raw + row * HEAD_DIM + piece * Pieces::BYTES;
+    constexpr int AHEAD = HEAD_DIM > 128 ? 2 : 4;
+#pragma unroll AHEAD
+    for (int pass = 0; pass < Pieces::PASSES; pass++) {
+        const int at = pass * STEP;
         unsigned stored[2 * UNITS];
         if constexpr (UNITS == 2) {
-            *reinterpret_cast<uint4*>(stored) = *reinterpret_cast<const uint4*>(raw + i * Piece::BYTES);
+            *reinterpret_cast<uint4*>(stored) = *reinterpret_cast<const uint4*>(from + at * HEAD_DIM);
         } else {
-            *reinterpret_cast<uint2*>(stored) = *reinterpret_cast<const uint2*>(raw + i * Piece::BYTES);
+            *reinterpret_cast<uint2*>(stored) = *reinterpret_cast<const uint2*>(from + at * HEAD_DIM);
         }
 #pragma unroll
-        for (unsigned unit = 0; unit < UNITS; unit++) {
+        for (int unit = 0; unit < UNITS; unit++) {
             const uint2 a = widened(stored[2 * unit]), b = widened(stored[2 * unit + 1]);
-            *reinterpret_cast<uint4*>(to(row, piece * UNITS + unit)) = make_uint4(a.x, a.y, b.x, b.y);
+            *reinterpret_cast<uint4*>(to(row + at % 8, piece * UNITS + unit) + at / 8 * 8 * PITCH) = make_uint4(a.x, a.y, b.x, b.y);
         }
     }
 }

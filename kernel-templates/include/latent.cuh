@@ -75,12 +75,10 @@ __device__ __forceinline__ float row_sum(float x) {
 // The two NaNs become +-480: appending has made them of a NaN that its own step reports.
 __device__ __forceinline__ uint2 bf16_of_e4m3(unsigned four) {
     unsigned pairs[2] = {__byte_perm(four, 0, 0x1404), __byte_perm(four, 0, 0x3424)};
-    __nv_bfloat162 scale = __float2bfloat162_rn(1329227995784915872903807060280344576.0f);
 #pragma unroll
     for (unsigned& pair : pairs) {
         pair = (pair & 0x80008000u) | ((pair & 0x7f007f00u) >> 4);
-        __nv_bfloat162 value = __hmul2(*reinterpret_cast<__nv_bfloat162*>(&pair), scale);
-        pair = *reinterpret_cast<unsigned*>(&value);
+        asm("mul.rn.bf16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x7b807b80));
     }
     return {pairs[0], pairs[1]};
 }

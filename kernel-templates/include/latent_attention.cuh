@@ -17,13 +17,15 @@ template <class Kv, int RANK, int ROPE> struct LatentShape {
     static constexpr int TILE = CHUNKS * LATENT_TILE * 128;      // bytes
     static constexpr bool IS_BF16 = sizeof(Kv) == 2;
     static constexpr int RAW_ROW = round_up(DIM, 16), RAW = LATENT_TILE * RAW_ROW;
-    static constexpr int TILES = IS_BF16 ? 2 * TILE : TILE + 2 * RAW;
+    // Tiles that are being read or on their way: as many as fit beside the queries, up to 4.
+    static constexpr int STAGES = 27 / CHUNKS - 1 < 4 ? 27 / CHUNKS - 1 : 4;
+    static constexpr int TILES = IS_BF16 ? STAGES * TILE : TILE + STAGES * RAW;
     static constexpr int WEIGHTS = LATENT_ROWS * 128;
-    // Queries, tiles, weights, maxima and sums of the rows per warpgroup, where the rows of two tiles begin.
-    static constexpr int SHARED = TILE + TILES + WEIGHTS + 4 * LATENT_ROWS * 4 + 2 * LATENT_TILE * 8;
+    // Queries, tiles, weights, maxima and sums of the rows per warpgroup, where the rows of up to four tiles begin.
+    static constexpr int SHARED = TILE + TILES + WEIGHTS + 4 * LATENT_ROWS * 4 + 4 * LATENT_TILE * 8;
     static_assert(RANK % 8 == 0 && ROPE % 8 == 0 && RANK > 0 && ROPE > 0, "rows are copied 8 elements at a time");
     static_assert(RANK <= 512, "the accumulator of a warpgroup is 64 x 256 at most");
-    static_assert(SHARED <= 232448, "more shared memory than a block may have");
+    static_assert(STAGES >= 2 && SHARED <= 232448, "more shared memory than a block may have");
 };
 
 // What a thread ends with: two rows of the output, not yet divided by the sum of weights.
@@ -58,30 +60,27 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
     __device__ int column(int j) const { return group * Shape::HALF * 64 + 8 * j + 2 * (lane % 4); }
 
     // Where the rows of a tile begin, null past the context, in two steps: the page may take long to come, and there is work meanwhile.
-    __device__ int find_page(const Step& step, int sequence, int tile, int end) const {
-        int position = tile * LATENT_TILE + thread;
-        if (thread >= LATENT_TILE || position >= end) return 0;
+    __device__ int find_page(const Step& step, int sequence, int position, int end) const {
+        if (position >= end) return 0;
         return step.pages[static_cast<long long>(sequence) * step.table_stride + position / step.page_size];
     }
-    __device__ void put_row(const Step& step, const void* cache, int tile, int end, int page) {
-        if (thread >= LATENT_TILE) return;
-        int position = tile * LATENT_TILE + thread;
+    __device__ void put_row(const Step& step, const void* cache, int position, int end, int page) {
         const Kv* row = nullptr;
         if (position < end) {
             long long first = static_cast<long long>(checked(step, page, step.pages_of_cache, ERROR_PAGE)) * step.page_size;
             row = static_cast<const Kv*>(cache) + (first + position % step.page_size) * Shape::DIM;
         }
-        row_of[tile % 2 * LATENT_TILE + thread] = row;
+        row_of[position % (Shape::STAGES * LATENT_TILE)] = row;
     }
 
     // A tile of bf16 as it is, one of fp8 raw: 8 threads copy 128 bytes of a row.
     __device__ void load_tile(int tile, const void* anywhere) {
         if constexpr (Shape::IS_BF16) {
-            unsigned char* to = tiles + tile % 2 * Shape::TILE;
+            unsigned char* to = tiles + tile % Shape::STAGES * Shape::TILE;
 #pragma unroll
             for (int part = 0; part < 2; part++) {
                 int row = part * 32 + thread / 8;
-                const Kv* from = row_of[tile % 2 * LATENT_TILE + row];
+                const Kv* from = row_of[tile % Shape::STAGES * LATENT_TILE + row];
 #pragma unroll
                 for (int chunk = 0; chunk < ceil_div(Shape::PADDED, 64); chunk++) {
                     int column = chunk * 64 + thread % 8 * 8;
@@ -92,10 +91,10 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
             }
         } else {
             constexpr int VECTOR = Shape::DIM % 16 == 0 ? 16 : 8, PER_ROW = ceil_div(Shape::DIM, VECTOR);
-            unsigned char* to = tiles + Shape::TILE + tile % 2 * Shape::RAW;
+            unsigned char* to = tiles + Shape::TILE + tile % Shape::STAGES * Shape::RAW;
             for (int i = thread; i < LATENT_TILE * PER_ROW; i += LATENT_THREADS) {
                 int row = i / PER_ROW, column = i % PER_ROW * VECTOR;
-                const Kv* from = row_of[tile % 2 * LATENT_TILE + row];
+                const Kv* from = row_of[tile % Shape::STAGES * LATENT_TILE + row];
                 const void* source = from ? static_cast<const void*>(from + column) : anywhere;
                 if constexpr (VECTOR == 16) copy_16(to + row * Shape::RAW_ROW + column, source, from != nullptr);
                 else copy_8(to + row * Shape::RAW_ROW + column, source, from != nullptr);
@@ -105,7 +104,7 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
 
     // Raw fp8 to the one tile of bf16.
     __device__ void convert_tile(int tile) {
-        const unsigned char* raw = tiles + Shape::TILE + tile % 2 * Shape::RAW;
+        const unsigned char* raw = tiles + Shape::TILE + tile % Shape::STAGES * Shape::RAW;
         constexpr int PER_ROW = Shape::PADDED / 8;
         for (int i = thread; i < LATENT_TILE * PER_ROW; i += LATENT_THREADS) {
             int row = i / PER_ROW, vector = i % PER_ROW;
@@ -139,29 +138,33 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
         const float to_power = scale * LOG2_E;
         const unsigned query_address = shared_address(queries), weight_address = shared_address(weights);
 
-        {
-            int page = find_page(step, sequence, first, end), next_page = find_page(step, sequence, first + 1, end);
-            put_row(step, cache, first, end, page);
-            put_row(step, cache, first + 1, end, next_page);
+        constexpr int AHEAD = Shape::STAGES - 1;
+        if (thread < Shape::STAGES * LATENT_TILE) {
+            const int position = first * LATENT_TILE + thread;
+            put_row(step, cache, position, end, find_page(step, sequence, position, end));
         }
         __syncthreads();
         load_queries(q, rows);
-        load_tile(first, cache);
-        commit_copies();
+#pragma unroll
+        for (int tile = 0; tile < AHEAD; tile++) {
+            if (first + tile < last) load_tile(first + tile, cache);
+            commit_copies();
+        }
         for (int tile = first; tile < last; tile++) {
-            // Here everyone has this tile, and has done with the one before, whose room the next one takes.
-            wait_copies<0>();
+            // Here everyone has this tile, and has done with the one before, whose room goes to the last one under way.
+            wait_copies<AHEAD - 1>();
             written_for_products();
             __syncthreads();
-            if (tile + 1 < last) load_tile(tile + 1, cache);
+            if (tile + AHEAD < last) load_tile(tile + AHEAD, cache);
             commit_copies();
-            const int page = find_page(step, sequence, tile + 2, end);
+            const int next = (tile + Shape::STAGES) * LATENT_TILE + thread;
+            const int page = thread < LATENT_TILE ? find_page(step, sequence, next, end) : 0;
             if constexpr (!Shape::IS_BF16) {
                 convert_tile(tile);
                 written_for_products();
                 __syncthreads();
             }
-            const unsigned keys = shared_address(tiles) + (Shape::IS_BF16 ? tile % 2 * Shape::TILE : 0);
+            const unsigned keys = shared_address(tiles) + (Shape::IS_BF16 ? tile % Shape::STAGES * Shape::TILE : 0);
 
             float scores[16];
             products_begin();
@@ -173,7 +176,7 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
             products_commit();
             products_wait<0>();
 
-            put_row(step, cache, tile + 2, end, page);
+            if (thread < LATENT_TILE) put_row(step, cache, next, end, page);
             const int position = tile * LATENT_TILE + group * 32 + 2 * (lane % 4);
             const bool masked = tile * LATENT_TILE + LATENT_TILE - 1 > seen_by_all;
             float maximum[2] = {-INFINITY, -INFINITY};

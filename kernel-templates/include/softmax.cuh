@@ -11,11 +11,12 @@ __device__ __forceinline__ float exp2_near(float x) {
     return y;
 }
 
-// cap tanh(score / cap), through e^(2x): off by a few units in the last place of the cap.
-__device__ __forceinline__ float capped(float score, float cap) {
-    const float e = exp2_near(2.0f * LOG2_E * score / cap);
-    return cap - __fdividef(2.0f * cap, e + 1.0f);
-}
+// Scores of which each becomes cap tanh(scale score / cap), through e^(2x): off by a few units in the last place of the cap.
+struct SoftCap {
+    float cap, exponent;
+    __device__ __forceinline__ SoftCap(float cap, float scale) : cap(cap), exponent(2.0f * LOG2_E * scale / cap) {}
+    __device__ __forceinline__ float of(float score) const { return cap - __fdividef(2.0f * cap, exp2_near(score * exponent) + 1.0f); }
+};
 
 // Over the four lanes that hold a row of an accumulator of the tensor cores.
 __device__ __forceinline__ float row_max(float x) {

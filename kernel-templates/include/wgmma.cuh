@@ -16,8 +16,14 @@ __device__ __forceinline__ unsigned swizzled(unsigned rows, unsigned row, unsign
 // instruction, and 1024 bytes from 8 rows to the next 8.
 __device__ __forceinline__ unsigned long long operand(unsigned address, unsigned chunk_bytes) {
     constexpr unsigned long long SWIZZLE_128 = 1ull << 62, EIGHT_ROWS = static_cast<unsigned long long>(8 * CHUNK_ROW_BYTES / 16) << 32;
-    return SWIZZLE_128 | EIGHT_ROWS | static_cast<unsigned long long>((chunk_bytes & 0x3ffff) >> 4) << 16 | ((address & 0x3ffff) >> 4);
+    unsigned long long operand = SWIZZLE_128 | EIGHT_ROWS | static_cast<unsigned long long>((chunk_bytes & 0x3ffff) >> 4) << 16 | ((address & 0x3ffff) >> 4);
+    // What is computed from it is computed at its use: dozens of operands kept across a loop would take as many registers.
+    asm volatile("" : "+l"(operand));
+    return operand;
 }
+
+// The same operand some bytes further on in shared memory.
+__device__ __forceinline__ unsigned long long further(unsigned long long operand, unsigned bytes) { return operand + (bytes >> 4); }
 
 // Registers that the warpgroup wrote may now be read by the products that follow.
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

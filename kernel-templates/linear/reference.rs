@@ -55,7 +55,9 @@ fn case(format: &str, bucket: usize, out: usize, inputs: usize, rows: usize, mod
             let product = f64::from(factor) * dot.value;
             let value = if mode == MODE_ADD { held(r * out + o) + product } else { product };
             // The sum, its factor, the addition to what was there, and the rounding of the result to bf16.
-            let mut bound = f64::from(factor) * dot.bound(format, inputs, bucket > 1) + rounding(U, product) + rounding(U, value);
+            let mut bound = f64::from(factor) * dot.bound(format, inputs, rounded(format, bucket))
+                + rounding(U, product)
+                + rounding(U, value);
             if mode == MODE_BF16 {
                 bound += rounding(U_BF16, product.abs() + bound);
             }
@@ -84,6 +86,11 @@ fn case(format: &str, bucket: usize, out: usize, inputs: usize, rows: usize, mod
         expected: vec![Expected { arg: "y", values, bounds, depth: inputs }],
         error: 0,
     }
+}
+
+/// True where weights are rounded to bf16, f32 to two of these: f32 from 2 rows on, others from 5 rows on.
+fn rounded(format: &str, bucket: usize) -> bool {
+    bucket > if format == "f32" { 1 } else { 4 }
 }
 
 /// Sizes at which its speed is stated: a large matrix, and two that have little for each multiprocessor.

@@ -22,7 +22,8 @@ pub fn cases(params: &Params) -> Vec<Case> {
 }
 
 fn case(params: &Params, out: usize, inputs: usize, rows: usize, what: &str) -> Case {
-    let (format, act, tensor_cores) = (params.name("format"), params.name("act"), params.int("rows") > 1);
+    let (format, act, tensor_cores) =
+        (params.name("format"), params.name("act"), rounded(params.name("format"), params.int("rows")));
     let mut random = Random::new((out * inputs + rows) as u64);
     let gate = Stored::new(format, out, inputs, &mut random);
     let up = Stored::new(format, out, inputs, &mut random);
@@ -97,6 +98,11 @@ fn erf(x: f64) -> f64 {
         term *= 2.0 * x * x / f64::from(2 * n + 1);
     }
     2.0 / std::f64::consts::PI.sqrt() * (-x * x).exp() * sum
+}
+
+/// True where weights are rounded to bf16, f32 to two of these: f32 from 2 rows on, others from 5 rows on.
+fn rounded(format: &str, bucket: usize) -> bool {
+    bucket > if format == "f32" { 1 } else { 4 }
 }
 
 /// Sizes at which its speed is stated. Both matrices are of this size.

@@ -20,9 +20,10 @@ template <int STATE, int CHUNK> struct ScanStage {
     float written[CHUNK];  // d_j exp(a_L - a_j)
 };
 
-// Loads a chunk, and computes its time steps, decays and weighted pairs. For the preparing warps.
+// Loads a chunk, of `tokens` before `after` of the next, and computes its time steps, decays and weighted pairs. For the preparing warps.
 template <int HEAD_DIM, int STATE, int CHUNK>
-__device__ __forceinline__ void prepare(const Mamba2& layer, ScanStage<STATE, CHUNK>& stage, int row, int tokens, int head, int first, int rows) {
+__device__ __forceinline__ void prepare(const Mamba2& layer, ScanStage<STATE, CHUNK>& stage, int row, int tokens, int after, int head, int first,
+                                        int rows) {
     using Stage = ScanStage<STATE, CHUNK>;
     const long long width = layer.heads * HEAD_DIM + 2 * layer.groups * STATE;
     const int group = head / (layer.heads / layer.groups);
@@ -32,6 +33,10 @@ __device__ __forceinline__ void prepare(const Mamba2& layer, ScanStage<STATE, CH
     load_rows<CHUNK>(stage.b, Stage::STRIDE, b, width, STATE, tokens);
     load_rows<CHUNK>(stage.x, ROWS_STRIDE, x + head * HEAD_DIM + first, width, rows, tokens);
     commit_copies();
+    const long long next = tokens * width;
+    expect_rows(b + next, width, STATE, after);
+    expect_rows(b + layer.groups * STATE + next, width, STATE, after);
+    expect_rows(x + head * HEAD_DIM + first + next, width, rows, after);
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     if (warp == 0) {
         constexpr int EACH = CHUNK / WARP;
@@ -115,21 +120,22 @@ __device__ __forceinline__ void apply(ScanStage<STATE, CHUNK>& stage, float (&st
             split(weight.x * low_half(x[i]), weight.y * high_half(x[i]), high[i], low[i]);
         }
 #pragma unroll
-        for (int part = from; part < CHUNK / 16; part++) {
-            unsigned g[4];
-            const int at = part * 16 * Stage::PAIRS + from * 16;
-            load_matrices(g, by_rows(stage.weighted + at, Stage::PAIRS));
-            product(y[2 * part], y[2 * part + 1], x, g);
-            load_matrices(g, by_rows(stage.weighted_low + at, Stage::PAIRS));
-            product(y[2 * part], y[2 * part + 1], x, g);
-        }
+        for (int part = from; part < CHUNK / 16; part += 2) {
+            unsigned g[2][4], g_low[2][4];
 #pragma unroll
-        for (int k = 0; k < TILES / 2; k++) {
-            unsigned b[4];
-            load_matrices_transposed(b, by_columns(stage.b + from * 16 * Stage::STRIDE + k * 16, Stage::STRIDE));
-            product(state[2 * k], state[2 * k + 1], high, b);
-            product(state[2 * k], state[2 * k + 1], low, b);
+            for (int i = 0; i < 2; i++) {
+                const int at = (part + i) * 16 * Stage::PAIRS + from * 16;
+                if (part + i < CHUNK / 16) load_matrices(g[i], by_rows(stage.weighted + at, Stage::PAIRS));
+                if (part + i < CHUNK / 16) load_matrices(g_low[i], by_rows(stage.weighted_low + at, Stage::PAIRS));
+            }
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                if (part + i < CHUNK / 16) product(y[2 * (part + i)], y[2 * (part + i) + 1], x, g[i]);
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                if (part + i < CHUNK / 16) product(y[2 * (part + i)], y[2 * (part + i) + 1], x, g_low[i]);
         }
+        add_to_state(state, high, low, stage.b + from * 16 * Stage::STRIDE, Stage::STRIDE);
     }
 }
 
@@ -158,7 +164,8 @@ template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void ma
     meet();
     if (warp < PREPARING) {
         for (int chunk = 0; chunk < chunks.count; chunk++) {
-            prepare<HEAD_DIM>(layer, stages[chunk % 2], chunks.first + chunks.begin(chunk), chunks.tokens(chunk), head, first, rows);
+            prepare<HEAD_DIM>(layer, stages[chunk % 2], chunks.first + chunks.begin(chunk), chunks.tokens(chunk),
+                              chunk + 1 < chunks.count ? chunks.tokens(chunk + 1) : 0, head, first, rows);
             meet();
         }
         start_next();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::memory::parse_size;
@@ -48,12 +48,28 @@ pub struct PullArgs {
     pub source: Option<usize>,
 }
 
+/// What runs a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// This machine's processors
+    Cpu,
+    /// A GPU of compute capability 9.0, such as an H200
+    #[value(name = "sm_90a")]
+    Sm90a,
+}
+
 /// Where weights are and how they run.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LoadArgs {
     /// A checkpoint directory or a .gguf file [default: where `pull` puts them]
     #[arg(long, value_name = "PATH")]
     pub weights: Option<PathBuf>,
+    /// What runs it [default: a GPU where there is one and this program was built with --features cuda, else cpu]
+    #[arg(long)]
+    pub target: Option<Target>,
+    /// Which GPU, from 0 [default: 0]
+    #[arg(long, value_name = "N")]
+    pub device: Option<usize>,
     /// Threads that compute [default: one per physical core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
@@ -64,7 +80,7 @@ pub struct LoadArgs {
     #[arg(long)]
     pub isa: Option<Isa>,
     /// Memory that this may take, such as 24GiB; what needs more is refused before it is loaded [default: what this machine
-    /// has available]
+    /// or its GPU has available]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
 }

@@ -8,8 +8,11 @@ mod home;
 mod interrupt;
 mod load;
 mod plan;
+#[cfg(feature = "cuda")]
+mod progress;
 mod pull;
 pub mod serve;
+mod target;
 #[cfg(test)]
 mod testing;
 

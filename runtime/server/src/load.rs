@@ -19,8 +19,6 @@ use crate::pull;
 
 /// Tokens per page of the cache.
 pub const PAGE_SIZE: usize = memory::PAGE_SIZE as usize;
-/// Tokens of a prompt per step.
-pub const CHUNK: usize = memory::CHUNK as usize;
 /// The context that is loaded unless a flag says otherwise.
 const DEFAULT_CONTEXT: usize = memory::DEFAULT_CONTEXT as usize;
 
@@ -163,7 +161,7 @@ pub fn for_plan(plan: &Plan, wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
     let (tokenizer, template) = words(info, source, &plan.checkpoint, wanted.raw)?;
     let model = plan.load()?;
     let memory = model.memory();
-    let engine = Engine::new(model, EngineConfig { chunk: CHUNK, max_sequences: wanted.sequences })?;
+    let engine = Engine::new(model, EngineConfig { chunk: plan.chunk(), max_sequences: wanted.sequences })?;
     // Whole pages, of which one sequence does not get those of the others.
     let context = engine.context().min(context_pages(plan) * PAGE_SIZE);
     Ok(Loaded { info, engine, tokenizer, template, context, time: started.elapsed(), memory })

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tenon_core::cpu::{Isa, physical_threads};
-use tenon_core::memory::{Budget, Flags, Settings, Table, machine};
-use tenon_core::model::{ChatTemplate, Load, LoadOptions, Model, ModelEntry, ModelInfo};
+use tenon_core::memory::{Budget, Flags, Settings, Table};
+use tenon_core::model::{ChatTemplate, LoadOptions, Model, ModelEntry, ModelInfo};
 use tenon_core::weights::{Checkpoint, CheckpointKind};
 use tenon_formats::overrides::{Asked, Overrides, Stated, Template, settle};
 use tenon_formats::report::{CommandLine, Refused};
@@ -14,6 +14,7 @@ use crate::Failure;
 use crate::cli::LoadArgs;
 use crate::home::Home;
 use crate::load;
+use crate::target::Place;
 
 /// A deployment that the spec allows, or that overrides it on purpose, and that fits into memory. Nothing is loaded yet.
 pub struct Plan {
@@ -29,8 +30,9 @@ pub struct Plan {
     pub budget: Option<Budget>,
     /// Statements of the spec that flags replace.
     pub overrides: Overrides,
+    /// What runs it.
+    pub place: Place,
     options: LoadOptions,
-    load: Load,
 }
 
 impl Plan {
@@ -46,21 +48,28 @@ impl Plan {
         flags: &Flags,
     ) -> Result<Self, Failure> {
         let info = entry.info;
-        let load =
-            entry.cpu.ok_or_else(|| format!("{} is not compiled for the CPU: its spec does not list that target", info.name))?;
+        let place = Place::choose(entry, args)?;
         let asked = Asked { kv_cache_dtype: args.kv_cache_dtype.map(|dtype| dtype.as_str()), ..asked };
         let line = CommandLine::new(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
         let overrides = settle(&stated(info), &asked, &line)?;
-        let listed = info.kv_cache_dtypes;
-        let kv = args.kv_cache_dtype.and_then(|dtype| listed.iter().position(|listed| *listed == dtype)).unwrap_or(0);
+        let listed = place.kv_cache_dtypes(entry);
+        let kv = match args.kv_cache_dtype {
+            None => 0,
+            // The spec lists it, or it would have been refused; the target may not read it.
+            Some(dtype) => listed.iter().position(|listed| *listed == dtype).ok_or_else(|| {
+                let names: Vec<&str> = listed.iter().map(|dtype| dtype.as_str()).collect();
+                format!("--kv-cache-dtype {dtype}: on {} a cache of {} is {}", place.name(), info.name, names.join(" or "))
+            })?,
+        };
         let Some(&kv_cache_dtype) = listed.get(kv) else {
             return Err(format!("the spec of {} lists no kv_cache_dtype", info.name).into());
         };
         let threads = args.threads.unwrap_or_else(physical_threads);
-        let settings = Settings { kv, threads: threads as u64, ..settings };
+        let chunk = if settings.chunk == tenon_core::memory::CHUNK { place.chunk() } else { settings.chunk };
+        let settings = Settings { kv, threads: threads as u64, chunk, ..settings };
         let checkpoint = load::checkpoint(info, args.weights.as_ref(), &Home::find()?)?;
-        let needs = entry.needs(&checkpoint)?;
-        let budget = budget(args.memory);
+        let needs = place.needs(entry, &checkpoint)?;
+        let budget = place.budget(args.memory)?;
         let table = match &budget {
             Some(budget) => needs.fit(&settings, budget, flags).map_err(|refusal| Refused::from(refusal.report(info.name)))?,
             None => needs.plan(&settings),
@@ -79,17 +88,22 @@ impl Plan {
             max_logit_rows: n(settings.logit_rows()),
             max_positions: Some(n(settings.context)).filter(|&context| context > info.max_position_embeddings),
         };
-        Ok(Self { entry, checkpoint, settings, table, budget, overrides, options, load })
+        Ok(Self { entry, checkpoint, settings, table, budget, overrides, place, options })
     }
 
     /// Loads it, and says where the model departs from its checkpoint.
     pub fn load(&self) -> Result<Box<dyn Model>, Failure> {
-        let model = (self.load)(&self.checkpoint, &self.options)?;
+        let model = self.place.load(&self.checkpoint, &self.options)?;
         // Whoever compares answers with those of another runtime must know it.
         for deviation in self.entry.info.deviations {
             eprintln!("{} departs from its checkpoint: {deviation}", self.entry.info.name);
         }
         Ok(model)
+    }
+
+    /// Tokens of a prompt per step.
+    pub fn chunk(&self) -> usize {
+        usize::try_from(self.settings.chunk).unwrap_or(usize::MAX)
     }
 
     /// The memory that it will hold and what there is, for people.
@@ -119,6 +133,7 @@ impl Plan {
                 },
             },
             "deployment": {
+                "target": self.place.name(),
                 "context": settings.context,
                 "max_sequences": settings.sequences,
                 "snapshots": settings.snapshots,
@@ -145,14 +160,6 @@ fn stated(info: &ModelInfo) -> Stated<'_> {
             ChatTemplate::Spec(_) => Template::File,
             ChatTemplate::None => Template::None,
         },
-    }
-}
-
-/// What a flag allows, or what the machine has.
-fn budget(memory: Option<u64>) -> Option<Budget> {
-    match memory {
-        Some(bytes) => Some(Budget { bytes, from: "--memory".to_owned() }),
-        None => machine::available(|path| std::fs::read_to_string(path).ok()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Instances: a template at fixed parameters, rendered.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use minijinja::syntax::SyntaxConfig;
@@ -57,15 +58,15 @@ impl Instance {
         let mut environment = Environment::new();
         environment.set_syntax(syntax);
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        let mut values: Vec<(String, minijinja::Value)> = vec![("instance".to_owned(), self.name.clone().into())];
+        let mut values = BTreeMap::from([("instance".to_owned(), minijinja::Value::from(self.name.clone()))]);
         for (name, param) in &self.params.0 {
             let value = match param {
                 Param::Int(n) => minijinja::Value::from(*n),
                 Param::Name(n) => minijinja::Value::from(n.clone()),
             };
-            values.push((name.clone(), value));
+            values.insert(name.clone(), value);
         }
-        environment.render_str(&text, minijinja::Value::from_iter(values)).map_err(|e| format!("{}: {e:#}", path.display()))
+        environment.render_str(&text, minijinja::Value::from_pairs(values)).map_err(|e| format!("{}: {e:#}", path.display()))
     }
 
     /// What its manifest must say.

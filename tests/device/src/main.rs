@@ -142,12 +142,15 @@ fn compile(which: &Which) -> Result<Vec<Compiled>, String> {
 
 #[cfg(feature = "cuda")]
 mod on_device {
+    use std::collections::VecDeque;
+
     use serde_json::json;
     use tenon_compiler::driver::nvcc::Cubin;
+    use tenon_device_cases::Case;
     use tenon_device_tests::gpu::Gpu;
     use tenon_device_tests::judge::{judge, numbers};
     use tenon_device_tests::launch::{Held, geometry, run};
-    use tenon_device_tests::{REFERENCES, Reference};
+    use tenon_device_tests::REFERENCES;
 
     use super::{Compiled, Which};
 
@@ -155,13 +158,9 @@ mod on_device {
         let gpu = Gpu::open()?;
         println!("{}", gpu.name());
         let (mut passed, mut failed, mut rows) = (0, 0, Vec::new());
-        for one in compiled {
-            let Some(reference) = REFERENCES.iter().find(|r| r.template == one.template.name) else {
-                println!("NO REFERENCE {}", one.template.name);
-                failed += 1;
-                continue;
-            };
-            let outcome = instance(&gpu, one, reference);
+        let mut cases = in_parallel(compiled);
+        for (at, one) in compiled.iter().enumerate() {
+            let outcome = cases(at).and_then(|cases| instance(&gpu, one, cases));
             let (good, bad, share, row) = match outcome {
                 Ok(outcome) => outcome,
                 Err(message) => {
@@ -191,12 +190,31 @@ mod on_device {
         Ok(failed == 0)
     }
 
-    fn instance(gpu: &Gpu, one: &Compiled, reference: &Reference) -> Result<(usize, usize, f64, serde_json::Value), String> {
-        let cubin = &one.cubin.as_ref().ok_or("it does not compile")?.bytes;
-        let cases = (reference.cases)(&one.instance.params);
-        if cases.is_empty() {
-            return Err("its reference has no case".to_owned());
+    /// The cases of each instance, asked for in order. References take longer than kernels, so as many as there are processors are
+    /// computed at once.
+    fn in_parallel(compiled: &[Compiled]) -> impl FnMut(usize) -> Result<Vec<Case>, String> {
+        let ahead = std::thread::available_parallelism().map_or(2, |n| n.get());
+        let mut ready: VecDeque<Result<Vec<Case>, String>> = VecDeque::new();
+        move |at| {
+            if ready.is_empty() {
+                let batch = &compiled[at..compiled.len().min(at + ahead)];
+                std::thread::scope(|scope| {
+                    let threads: Vec<_> = batch.iter().map(|one| scope.spawn(|| cases(one))).collect();
+                    ready.extend(threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("its reference panics".to_owned()))));
+                });
+            }
+            ready.pop_front().unwrap_or_else(|| Err("instances are asked for in order".to_owned()))
         }
+    }
+
+    fn cases(one: &Compiled) -> Result<Vec<Case>, String> {
+        let reference = REFERENCES.iter().find(|r| r.template == one.template.name).ok_or("the template has no reference.rs")?;
+        let cases = (reference.cases)(&one.instance.params);
+        if cases.is_empty() { Err("its reference has no case".to_owned()) } else { Ok(cases) }
+    }
+
+    fn instance(gpu: &Gpu, one: &Compiled, cases: Vec<Case>) -> Result<(usize, usize, f64, serde_json::Value), String> {
+        let cubin = &one.cubin.as_ref().ok_or("it does not compile")?.bytes;
         let (mut good, mut bad, mut worst, mut rows) = (0, 0, 0.0f64, Vec::new());
         for case in &cases {
             let geometry = geometry(&one.template, &one.instance, &case.dims)?;

@@ -262,9 +262,9 @@ fn memory(role: Role, part: &str) -> TokenStream {
     let method = ident(match part {
         "w_k" => "keys",
         "w_v" => "values",
-        "gate_bias" => "gate_biases",
-        "up_bias" => "up_biases",
-        "down_bias" => "down_biases",
+        "gate_bias" => "gate_bias",
+        "up_bias" => "up_bias",
+        "down_bias" => "down_bias",
         _ => "arg",
     });
     quote!(#weight.#method())

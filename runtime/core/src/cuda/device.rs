@@ -1,8 +1,9 @@
 //! `Device`: one GPU and the stream on which everything on it runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use super::driver::{self, Context};
+use super::driver::{self, Context, Memory};
 use super::{CudaError, Progress};
 
 /// One GPU of this machine, with a stream of its own. Several models may share it.
@@ -74,6 +75,27 @@ impl Device {
     /// When something of it failed.
     pub fn synchronise(&self) -> Result<(), CudaError> {
         self.context.synchronise()
+    }
+
+    /// Bytes that a copy within the device reads and writes per second: the best of a few, over more than any cache keeps.
+    ///
+    /// # Errors
+    /// When there is no room for two buffers of a gigabyte.
+    pub fn copy_rate(&self) -> Result<f64, CudaError> {
+        const BYTES: usize = 1 << 30;
+        const COPIES: usize = 8;
+        let (from, mut to) = (Memory::zeroed(&self.context, BYTES)?, Memory::zeroed(&self.context, BYTES)?);
+        let mut best = f64::INFINITY;
+        for _ in 0..4 {
+            self.synchronise()?;
+            let started = Instant::now();
+            for _ in 0..COPIES {
+                to.copy(0, &from, 0, BYTES)?;
+            }
+            self.synchronise()?;
+            best = best.min(started.elapsed().as_secs_f64());
+        }
+        Ok((2 * BYTES * COPIES) as f64 / best)
     }
 
     /// From now on `progress` is told how far a load onto this device is; `None` ends that.

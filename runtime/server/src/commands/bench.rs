@@ -5,17 +5,19 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 use tenon_core::cpu::{Cpu, Isa, physical_threads};
 use tenon_core::memory::{Flags, Settings};
 use tenon_core::model::ModelEntry;
-use tenon_engine::{Engine, EngineConfig, Event, EventKind, Request, SamplingParams};
+use tenon_engine::{Engine, EngineConfig, Event, EventKind, Request, SamplingParams, Tokenizer};
 use tenon_formats::overrides::Asked;
 
 use crate::Failure;
 use crate::cli::BenchArgs;
-use crate::load::{self, CHUNK};
+use crate::load;
 use crate::plan::Plan;
+use crate::target::Place;
 
 /// Bytes that the bandwidth is measured over: more than any cache of the machine keeps.
 const STREAM_BYTES: usize = 512 << 20;
@@ -50,16 +52,24 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     let flags = Flags { sequences: Some("--concurrency"), kv_cache_dtype: Some("--kv-cache-dtype"), ..Flags::default() };
     let plan = Plan::new(entry, &args.load, Asked::default(), settings, &flags)?;
 
-    eprintln!("measuring the read bandwidth of {threads} threads");
-    let bandwidth = bandwidth(threads)?;
+    eprintln!("measuring the bandwidth of {}", plan.place.name());
+    let bandwidth = plan.place.bandwidth(threads)?;
     // The buffer of that measurement is not the model's: Linux forgets the peak so far when told to.
     let forgotten = std::fs::write("/proc/self/clear_refs", "5").is_ok();
-    eprintln!("starting a process of its own until its first token");
-    let start = start_to_first_token(args)?;
+    let start = match Tokenizer::load(&plan.checkpoint) {
+        Ok(_) => {
+            eprintln!("starting a process of its own until its first token");
+            Some(start_to_first_token(args)?)
+        }
+        Err(problem) => {
+            eprintln!("no process of its own is timed, since it would have no text to answer: {problem}");
+            None
+        }
+    };
 
-    let mut engine = Engine::new(plan.load()?, EngineConfig { chunk: CHUNK, max_sequences: most })?;
+    let mut engine = Engine::new(plan.load()?, EngineConfig { chunk: plan.chunk(), max_sequences: most })?;
     let memory = engine.model().memory();
-    let dtype = args.load.kv_cache_dtype.unwrap_or(info.kv_cache_dtypes[0]);
+    let dtype = args.load.kv_cache_dtype.unwrap_or(plan.place.kv_cache_dtypes(entry)[0]);
     let kv_bytes = info.kv_bytes_per_token(dtype);
     let mut runs = Vec::new();
     for &prompt in &args.prompts {
@@ -70,7 +80,7 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     }
     let file: u64 = plan.checkpoint.tensors().iter().map(|t| t.range.end - t.range.start).sum();
     let facts =
-        Facts { args, threads, bandwidth, start, weights: memory.per_token, file, peak: peak_memory().filter(|_| forgotten) };
+        Facts { args, place: &plan.place, threads, bandwidth, start, weights: memory.per_token, file, peak: peak_memory().filter(|_| forgotten) };
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&facts.json(&runs))?)?;
@@ -159,7 +169,7 @@ fn once(engine: &mut Engine, prompt: usize, concurrency: usize, decode: usize) -
 }
 
 /// Bytes per second that the threads read from memory together: the best of a few passes over a large buffer.
-fn bandwidth(threads: usize) -> Result<f64, Failure> {
+pub fn read_bandwidth(threads: usize) -> Result<f64, Failure> {
     let cpu = Cpu::new(threads, Isa::detect())?;
     let words: Vec<u64> = (0..STREAM_BYTES / 8).map(|i| i as u64).collect();
     let part = words.len().div_ceil(threads);
@@ -194,6 +204,12 @@ fn start_to_first_token(args: &BenchArgs) -> Result<f64, Failure> {
     if let Some(dtype) = args.load.kv_cache_dtype {
         command.args(["--kv-cache-dtype", &dtype.to_string()]);
     }
+    if let Some(target) = args.load.target.and_then(|target| target.to_possible_value()) {
+        command.args(["--target", target.get_name()]);
+    }
+    if let Some(device) = args.load.device {
+        command.args(["--device", &device.to_string()]);
+    }
     if let Some(bytes) = args.load.memory {
         command.args(["--memory", &bytes.to_string()]);
     }
@@ -221,9 +237,10 @@ fn peak_memory() -> Option<u64> {
 /// What a run is set against.
 struct Facts<'a> {
     args: &'a BenchArgs,
+    place: &'a Place,
     threads: usize,
     bandwidth: f64,
-    start: f64,
+    start: Option<f64>,
     weights: usize,
     file: u64,
     peak: Option<u64>,
@@ -251,6 +268,7 @@ impl Facts<'_> {
             .collect();
         json!({
             "model": self.args.name,
+            "target": self.place.name(),
             "threads": self.threads,
             "decode_tokens": self.args.decode,
             "read_bandwidth_bytes_per_second": self.bandwidth,
@@ -265,14 +283,18 @@ impl Facts<'_> {
 
     fn table(&self, runs: &[Run]) -> String {
         let mega = |bytes: f64| bytes / 1e6;
+        let (by, bandwidth) = if self.place.is_device() {
+            (format!("on {}", self.place.name()), "copy bandwidth")
+        } else {
+            (format!("{} threads", self.threads), "read bandwidth")
+        };
         let mut text = format!(
-            "{}, {} threads, read bandwidth {:.1} GB/s, {:.1} MB of weights per token, {:.2} s from start to first token\n",
+            "{}, {by}, {bandwidth} {:.1} GB/s, {:.1} MB of weights per token",
             self.args.name,
-            self.threads,
             self.bandwidth / 1e9,
             mega(self.weights as f64),
-            self.start
         );
+        text += &self.start.map_or_else(|| "\n".to_owned(), |start| format!(", {start:.2} s from start to first token\n"));
         if let Some(peak) = self.peak {
             let ratio = peak as f64 / self.file as f64;
             text +=
@@ -280,7 +302,12 @@ impl Facts<'_> {
         }
         text += &format!(
             "{:>7} {:>6} {:>14} {:>14} {:>12} {:>9}\n",
-            "prompt", "seqs", "prompt tok/s", "decode tok/s", "decode GB/s", "of read"
+            "prompt",
+            "seqs",
+            "prompt tok/s",
+            "decode tok/s",
+            "decode GB/s",
+            if self.place.is_device() { "of copy" } else { "of read" }
         );
         for run in runs {
             let bytes = self.decode_bytes(run);

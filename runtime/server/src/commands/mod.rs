@@ -12,6 +12,8 @@ mod serve;
 
 use tenon_core::model::ModelEntry;
 
+pub use bench::read_bandwidth;
+
 use crate::Failure;
 use crate::cli::Command;
 
