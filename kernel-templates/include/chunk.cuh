@@ -211,11 +211,12 @@ __device__ __forceinline__ void load_rows(bf16* to, int stride, const bf16* from
     }
 }
 
-// Asks for the rows of a later chunk, by the preparing warps, so that they are in the second-level cache by the time they are loaded.
-__device__ __forceinline__ void expect_rows(const bf16* from, long long from_stride, int width, int tokens) {
-    const int lines = ceil_div(width, 64);
+// Asks for rows of a later chunk, by the preparing warps, so that they are in the second-level cache by the time they are loaded.
+template <class T> __device__ __forceinline__ void expect_rows(const T* from, long long from_stride, int width, int tokens) {
+    constexpr int LINE = 128 / sizeof(T);
+    const int lines = ceil_div(width, LINE);
     for (int i = threadIdx.x; i < tokens * lines; i += PREPARING * WARP) {
-        const bf16* line = from + i / lines * from_stride + min(i % lines * 64, width - 1);
+        const T* line = from + i / lines * from_stride + min(i % lines * LINE, width - 1);
         asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
     }
 }
