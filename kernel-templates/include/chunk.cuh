@@ -145,7 +145,8 @@ __device__ __forceinline__ void product_of_splits(float (&left)[4], float (&righ
 // state += a b for a of 16 x 16, split, and b of 16 rows in shared memory. Products of other columns stand between two that add to the same
 // sum, so that none waits for the one before it.
 template <int TILES>
-__device__ __forceinline__ void add_to_state(float (&state)[TILES][4], const unsigned (&high)[4], const unsigned (&low)[4], const bf16* b, int stride) {
+__device__ __forceinline__ void add_to_state(float (&state)[TILES][4], const unsigned (&high)[4], const unsigned (&low)[4], const bf16* b,
+                                             int stride) {
 #pragma unroll
     for (int tile = 0; tile < TILES; tile += 4) {
         unsigned part[2][4];
