@@ -1,4 +1,4 @@
-// The token with the largest logit, the lowest of equals. Used by qwen3-0.6b.
+// The token with the largest logit, the lowest of equals. Used by gemma-3-270m, llama-3.1-8b, qwen3-0.6b, qwen3-8b, smollm2-135m-instruct.
 // Generated from kernel-templates/argmax/argmax.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "argmax.cuh"

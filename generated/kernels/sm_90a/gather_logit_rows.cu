@@ -1,4 +1,4 @@
-// The rows that want logits. Used by qwen3-0.6b.
+// The rows that want logits. Used by gemma-3-270m, llama-3.1-8b, qwen3-0.6b, qwen3-8b, smollm2-135m-instruct.
 // Generated from kernel-templates/gather_logit_rows/gather_logit_rows.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "gather_logit_rows.cuh"

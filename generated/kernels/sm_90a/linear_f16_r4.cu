@@ -1,4 +1,4 @@
-// y = W x for a few rows. Used by qwen3-0.6b.
+// y = W x for a few rows. Used by gemma-3-270m, llama-3.1-8b, qwen3-0.6b, qwen3-8b, smollm2-135m-instruct.
 // Generated from kernel-templates/linear/linear.cu.jinja; edit that, then `cargo build`.
 #include "linear.cuh"
 #include "manifest.cuh"

@@ -1,4 +1,4 @@
-// Cosines and sines of the positions of a step. Used by qwen3-0.6b.
+// Cosines and sines of the positions of a step. Used by gemma-3-270m, llama-3.1-8b, qwen3-0.6b, qwen3-8b, smollm2-135m-instruct.
 // Generated from kernel-templates/rope_angles/rope_angles.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "rope_angles.cuh"

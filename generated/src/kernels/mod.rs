@@ -21,12 +21,18 @@ pub mod linear;
 pub mod linear_gated;
 /// x / sqrt(mean(x^2) + eps) * weight, row by row.
 pub mod rms_norm;
+/// x += y / sqrt(mean(y^2) + eps) * weight, row by row: the second norm of a sandwich.
+pub mod rms_norm_add;
+/// x += y / sqrt(mean(y^2) + eps) * weight, then the norm of x that the next sublayer reads.
+pub mod rms_norm_add_norm;
 /// Cosines and sines of the positions of a step.
 pub mod rope_angles;
 /// Norms and rotates the heads of queries and keys, and writes keys and values to the paged cache.
 pub mod rope_append;
 /// A token drawn from the softmax of each row: temperature, then top_k, then top_p.
 pub mod sample;
+/// x *= factor.
+pub mod scale;
 /// Every instance, as it was compiled.
 pub mod instances;
 /// Products of weights and rows.
@@ -42,7 +48,10 @@ pub use gather_logit_rows::GatherLogitRows;
 pub use linear::Linear;
 pub use linear_gated::LinearGated;
 pub use rms_norm::RmsNorm;
+pub use rms_norm_add::RmsNormAdd;
+pub use rms_norm_add_norm::RmsNormAddNorm;
 pub use rope_angles::RopeAngles;
 pub use rope_append::RopeAppend;
 pub use sample::Sample;
+pub use scale::Scale;
 pub use matmul::Matmul;

@@ -88,18 +88,4 @@ impl<
                 &[
                     run.step(),
                     q.arg_mut(dims.rows),
-                    k.arg(dims.rows),
-                    v.arg(dims.rows),
-                    DeviceVector::optional(q_weight),
-                    DeviceVector::optional(k_weight),
-                    Arg::float(eps),
-                    angles.cos(dims.rows),
-                    angles.sin(dims.rows),
-                    kv.arg_mut(),
-                    Arg::count(NUM_ATTENTION_HEADS),
-                    Arg::count(NUM_KEY_VALUE_HEADS),
-                    Arg::count(dims.rows),
-                ],
-            )
-    }
-}
+                    k.arg(dims.rows), v.arg(dims.rows), DeviceVector::optional(q_weight), DeviceVector::optional(k_weight), Arg::float(eps), angles.cos(dims.rows), angles.sin(dims.rows), kv.arg_mut(), Arg::count(NUM_ATTENTION_HEADS), Arg::count(NUM_KEY_VALUE_HEADS), Arg::count(dims.rows), ])}}

@@ -34,49 +34,14 @@ fn block<D: KvDtype + DeviceElement>(
     k.matmul.store(run, &w.q_proj, &s.h, &mut s.q)?; // [tokens, 2048]
     k.matmul.store(run, &w.k_proj, &s.h, &mut s.k)?; // [tokens, 1024]
     k.matmul.store(run, &w.v_proj, &s.h, &mut s.v)?; // [tokens, 1024]
-    k.rope_append
-        .launch::<16, _, _, _, _>(
-            run,
-            &mut s.q,
-            &s.k,
-            &s.v,
-            Some(&w.q_norm),
-            Some(&w.k_norm),
-            RMS_NORM_EPS,
-            &s.angles,
-            kv,
-        )?; // norms, 128 of 128 rotated, 2 x [8, 128] per token
-    k.attention_prefill
-        .launch::<_, _, 16>(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 16 x 128], spans of several tokens
-    k.attention_decode
-        .launch::<_, _, 16>(
-            run,
-            &s.q,
-            kv,
-            None,
-            &mut s.attn,
-            SOFTMAX_SCALE.value(),
-            0,
-            0.0,
-            &mut s.attention_parts,
-            &mut s.attention_counters,
-            run.splits(8),
-        )?; // [tokens, 16 x 128], spans of one token
+    k.rope_append.launch::<16, _, _, _, _, >(run, &mut s.q, &s.k, &s.v, Some(&w.q_norm), Some(&w.k_norm), RMS_NORM_EPS, &s.angles, kv)?; // norms, 128 of 128 rotated, 2 x [8, 128] per token
+    k.attention_prefill.launch::<_, _, 16, >(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 16 x 128], spans of several tokens
+    k.attention_decode.launch::<_, _, 16, >(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(8))?; // [tokens, 16 x 128], spans of one token
     k.matmul.add(run, &w.o_proj, &s.attn, &mut s.x)?; // x += [tokens, 1024]
 
     // -- mlp: gated_mlp, silu, 1024 -> 3072 -> 1024
     k.rms_norm.launch(run, &s.x, &w.post_attention_layernorm, RMS_NORM_EPS, &mut s.h)?; // [tokens, 1024]
-    k.matmul
-        .gated(
-            run,
-            &k.linear_gated,
-            &k.act_mul,
-            &w.gate_proj,
-            &w.up_proj,
-            &s.h,
-            &mut s.gate,
-            &mut s.up,
-        )?; // silu(gate) * up, [tokens, 3072]
+    k.matmul.gated(run, &k.linear_gated, &k.act_mul, &w.gate_proj, &w.up_proj, &s.h, &mut s.gate, &mut s.up)?; // silu(gate) * up, [tokens, 3072]
     k.matmul.add(run, &w.down_proj, &s.gate, &mut s.x)?; // x += [tokens, 1024]
     Ok(())
 }
@@ -122,16 +87,17 @@ impl<D: KvDtype + DeviceElement> Resident<D> {
         k.rms_norm.launch(head, &s.last, &w.norm, RMS_NORM_EPS, &mut s.last_h)?; // [logit rows, 1024]
         k.matmul.store_f32(head, &w.lm_head, &s.last_h, &mut s.logits)?; // [logit rows, 151936]
         match choice {
-            Choice::Logits => Ok(()),
+            Choice::Logits => {}
             Choice::Greedy => {
-                k.argmax.launch(head, &s.logits, sampled.ids_mut(head.rows()))
+                k.argmax.launch(head, &s.logits, sampled.ids_mut(head.rows()))?;
             }
             Choice::Sampled => {
                 let [temperature, top_k, top_p, random, ids] = sampled
                     .args_mut(head.rows());
-                k.sample.launch(head, &s.logits, temperature, top_k, top_p, random, ids)
+                k.sample.launch(head, &s.logits, temperature, top_k, top_p, random, ids)?;
             }
         }
+        Ok(())
     }
 }
 
