@@ -101,6 +101,8 @@ pub enum Element<'t> {
     I32,
     /// `unsigned`
     U32,
+    /// Bytes: memory without a type.
+    U8,
     /// As the parameter of this name says.
     Named(&'t str),
     /// What the caller has.
@@ -148,9 +150,16 @@ fn binding<'t>(template: &'t TemplateSpec, op: &DeviceOp, arg: &'t ArgSpec) -> O
         Operand::Rotation(..) => Binding::Angles(rotated(shape.get(1)?)?),
         Operand::Cache if name == "kv" => Binding::Kv { written },
         Operand::Cache => Binding::Latents { written },
-        Operand::Work(_) => Binding::Workspace { element: element(template, arg), shape, written },
+        Operand::Work(_) => {
+            let element = if base(&arg.ty.value) == "void" { Element::U8 } else { element(template, arg) };
+            Binding::Workspace { element, shape, written }
+        }
         Operand::Buf(_) => {
-            let width = shape.get(1..).unwrap_or_default().to_vec();
+            let width = match (shape.as_slice(), shape.first().map(|first| &first.kind)) {
+                // Numbers of a row that follow one another: `tokens * top_k`.
+                ([_], Some(ExprKind::Binary(BinaryOp::Mul, rows, width))) if is_rows(rows) => vec![&**width],
+                _ => shape.get(1..).unwrap_or_default().to_vec(),
+            };
             Binding::Activations { element: element(template, arg), width, written }
         }
         Operand::Weight(_, "") | Operand::Nothing if shape.len() == 1 => {
@@ -196,6 +205,11 @@ fn of_planes<'t>(template: &'t TemplateSpec, name: &str) -> Option<(&'t str, &'s
         };
         of.map(|planes| (planes, part))
     })
+}
+
+/// Whether an expression is the number of rows of a launch.
+pub fn is_rows(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Name(name) if name == "tokens" || name == "logit_rows")
 }
 
 /// Of `rotary_dim / 2`, the first.

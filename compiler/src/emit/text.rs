@@ -91,7 +91,7 @@ fn whole_markers(formatted: &str) -> Vec<String> {
 fn joined<'t>(first: &str, rest: &mut impl Iterator<Item = &'t str>) -> String {
     let mut text = first.to_owned();
     for part in rest.map(str::trim) {
-        if text.ends_with(',') && part.starts_with(')') {
+        if text.ends_with(',') && part.starts_with([')', '>']) {
             text.pop();
         } else if text.ends_with(',') {
             text.push(' ');

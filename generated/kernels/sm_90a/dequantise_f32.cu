@@ -1,4 +1,4 @@
-// A stored matrix as bf16, for a matrix product with many rows. Used by gemma-3-270m, llama-3.1-8b, qwen3-0.6b, qwen3-8b, smollm2-135m-instruct.
+// A stored matrix as bf16, for a matrix product with many rows. Used by bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
 // Generated from kernel-templates/dequantise/dequantise.cu.jinja; edit that, then `cargo build`.
 #include "dequantise.cuh"
 #include "manifest.cuh"

@@ -1,4 +1,4 @@
-// y = W x for a few rows. Used by gemma-3-270m, llama-3.1-8b, qwen3-0.6b, qwen3-8b, smollm2-135m-instruct.
+// y = W x for a few rows. Used by gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
 // Generated from kernel-templates/linear/linear.cu.jinja; edit that, then `cargo build`.
 #include "linear.cuh"
 #include "manifest.cuh"

@@ -1,4 +1,4 @@
-// y = act(G x) * (U x) for a few rows: two products and what joins them, in one launch. Used by llama-3.1-8b, qwen3-0.6b, qwen3-8b, smollm2-135m-instruct.
+// y = act(G x) * (U x) for a few rows: two products and what joins them, in one launch. Used by llama-3.1-8b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
 // Generated from kernel-templates/linear_gated/linear_gated.cu.jinja; edit that, then `cargo build`.
 #include "linear_gated.cuh"
 #include "manifest.cuh"

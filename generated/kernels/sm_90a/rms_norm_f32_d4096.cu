@@ -1,4 +1,4 @@
-// x / sqrt(mean(x^2) + eps) * weight, row by row. Used by llama-3.1-8b, qwen3-8b.
+// x / sqrt(mean(x^2) + eps) * weight, row by row. Used by llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3-8b.
 // Generated from kernel-templates/rms_norm/rms_norm.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "rms_norm.cuh"

@@ -1,4 +1,4 @@
-// Norms and rotates the heads of queries and keys, and writes keys and values to the paged cache. Used by smollm2-135m-instruct.
+// Norms and rotates the heads of queries and keys, and writes keys and values to the paged cache. Used by gpt-oss-20b, smollm2-135m-instruct.
 // Generated from kernel-templates/rope_append/rope_append.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "rope_append.cuh"

@@ -37,9 +37,9 @@ fn local<D: KvDtype + DeviceElement>(
     k.matmul.store(run, &w.q_proj, &s.h, &mut s.q)?; // [tokens, 1024]
     k.matmul.store(run, &w.k_proj, &s.h, &mut s.k)?; // [tokens, 256]
     k.matmul.store(run, &w.v_proj, &s.h, &mut s.v)?; // [tokens, 256]
-    k.rope_append.launch::<4, _, _, _, _, >(run, &mut s.q, &s.k, &s.v, Some(&w.q_norm), Some(&w.k_norm), RMS_NORM_EPS, &s.angles, kv)?; // norms, 256 of 256 rotated, 2 x [1, 256] per token
-    k.attention_prefill.launch::<_, _, 4, >(run, &s.q, kv, None, &mut s.attn, LOCAL_SOFTMAX_SCALE.value(), LOCAL_SLIDING_WINDOW, 0.0)?; // [tokens, 4 x 256], spans of several tokens
-    k.attention_decode.launch::<_, _, 4, >(run, &s.q, kv, None, &mut s.attn, LOCAL_SOFTMAX_SCALE.value(), LOCAL_SLIDING_WINDOW, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(1))?; // [tokens, 4 x 256], spans of one token
+    k.rope_append.launch::<4, _, _, _, _>(run, &mut s.q, &s.k, &s.v, Some(&w.q_norm), Some(&w.k_norm), RMS_NORM_EPS, &s.angles, kv)?; // norms, 256 of 256 rotated, 2 x [1, 256] per token
+    k.attention_prefill.launch::<_, _, 4>(run, &s.q, kv, None, &mut s.attn, LOCAL_SOFTMAX_SCALE.value(), LOCAL_SLIDING_WINDOW, 0.0)?; // [tokens, 4 x 256], spans of several tokens
+    k.attention_decode.launch::<_, _, 4>(run, &s.q, kv, None, &mut s.attn, LOCAL_SOFTMAX_SCALE.value(), LOCAL_SLIDING_WINDOW, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(1))?; // [tokens, 4 x 256], spans of one token
     k.matmul.store_f32(run, &w.o_proj, &s.attn, &mut s.o)?; // [tokens, 640]
 
     // -- mlp: gated_mlp, gelu_pytorch_tanh, 640 -> 2048 -> 640
@@ -63,9 +63,9 @@ fn full<D: KvDtype + DeviceElement>(
     k.matmul.store(run, &w.q_proj, &s.h, &mut s.q)?; // [tokens, 1024]
     k.matmul.store(run, &w.k_proj, &s.h, &mut s.k)?; // [tokens, 256]
     k.matmul.store(run, &w.v_proj, &s.h, &mut s.v)?; // [tokens, 256]
-    k.rope_append.launch::<4, _, _, _, _, >(run, &mut s.q, &s.k, &s.v, Some(&w.q_norm), Some(&w.k_norm), RMS_NORM_EPS, &s.angles_full, kv)?; // norms, 256 of 256 rotated, 2 x [1, 256] per token
-    k.attention_prefill.launch::<_, _, 4, >(run, &s.q, kv, None, &mut s.attn, FULL_SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 4 x 256], spans of several tokens
-    k.attention_decode.launch::<_, _, 4, >(run, &s.q, kv, None, &mut s.attn, FULL_SOFTMAX_SCALE.value(), 0, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(1))?; // [tokens, 4 x 256], spans of one token
+    k.rope_append.launch::<4, _, _, _, _>(run, &mut s.q, &s.k, &s.v, Some(&w.q_norm), Some(&w.k_norm), RMS_NORM_EPS, &s.angles_full, kv)?; // norms, 256 of 256 rotated, 2 x [1, 256] per token
+    k.attention_prefill.launch::<_, _, 4>(run, &s.q, kv, None, &mut s.attn, FULL_SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 4 x 256], spans of several tokens
+    k.attention_decode.launch::<_, _, 4>(run, &s.q, kv, None, &mut s.attn, FULL_SOFTMAX_SCALE.value(), 0, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(1))?; // [tokens, 4 x 256], spans of one token
     k.matmul.store_f32(run, &w.o_proj, &s.attn, &mut s.o)?; // [tokens, 640]
 
     // -- mlp: gated_mlp, gelu_pytorch_tanh, 640 -> 2048 -> 640

@@ -42,7 +42,7 @@ impl<const DIM: usize> RmsNormAdd<DIM> {
         let kernel = self.kernels.only();
         let launch = Launch {
             grid: [dims.rows, 1, 1],
-            block: [usize::from(512 as u16).min(32 * DIM.div_ceil(256)), 1, 1],
+            block: [(32 * DIM.div_ceil(256)).min(512), 1, 1],
             shared_bytes: 0,
             overlaps: true,
         };

@@ -34,9 +34,9 @@ fn block<D: KvDtype + DeviceElement>(
     k.matmul.store(run, &w.q_proj, &s.h, &mut s.q)?; // [tokens, 4096]
     k.matmul.store(run, &w.k_proj, &s.h, &mut s.k)?; // [tokens, 1024]
     k.matmul.store(run, &w.v_proj, &s.h, &mut s.v)?; // [tokens, 1024]
-    k.rope_append.launch::<32, _, _, _, _, >(run, &mut s.q, &s.k, &s.v, None, None, RMS_NORM_EPS, &s.angles, kv)?; // 128 of 128 rotated, 2 x [8, 128] per token
-    k.attention_prefill.launch::<_, _, 32, >(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 32 x 128], spans of several tokens
-    k.attention_decode.launch::<_, _, 32, >(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(8))?; // [tokens, 32 x 128], spans of one token
+    k.rope_append.launch::<32, _, _, _, _>(run, &mut s.q, &s.k, &s.v, None, None, RMS_NORM_EPS, &s.angles, kv)?; // 128 of 128 rotated, 2 x [8, 128] per token
+    k.attention_prefill.launch::<_, _, 32>(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 32 x 128], spans of several tokens
+    k.attention_decode.launch::<_, _, 32>(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(8))?; // [tokens, 32 x 128], spans of one token
     k.matmul.add(run, &w.o_proj, &s.attn, &mut s.x)?; // x += [tokens, 4096]
 
     // -- mlp: gated_mlp, silu, 4096 -> 14336 -> 4096

@@ -34,9 +34,9 @@ fn block<D: KvDtype + DeviceElement>(
     k.matmul.store(run, &w.q_proj, &s.h, &mut s.q)?; // [tokens, 576]
     k.matmul.store(run, &w.k_proj, &s.h, &mut s.k)?; // [tokens, 192]
     k.matmul.store(run, &w.v_proj, &s.h, &mut s.v)?; // [tokens, 192]
-    k.rope_append.launch::<9, _, _, _, _, >(run, &mut s.q, &s.k, &s.v, None, None, RMS_NORM_EPS, &s.angles, kv)?; // 64 of 64 rotated, 2 x [3, 64] per token
-    k.attention_prefill.launch::<_, _, 9, >(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 9 x 64], spans of several tokens
-    k.attention_decode.launch::<_, _, 9, >(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(3))?; // [tokens, 9 x 64], spans of one token
+    k.rope_append.launch::<9, _, _, _, _>(run, &mut s.q, &s.k, &s.v, None, None, RMS_NORM_EPS, &s.angles, kv)?; // 64 of 64 rotated, 2 x [3, 64] per token
+    k.attention_prefill.launch::<_, _, 9>(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0)?; // [tokens, 9 x 64], spans of several tokens
+    k.attention_decode.launch::<_, _, 9>(run, &s.q, kv, None, &mut s.attn, SOFTMAX_SCALE.value(), 0, 0.0, &mut s.attention_parts, &mut s.attention_counters, run.splits(3))?; // [tokens, 9 x 64], spans of one token
     k.matmul.add(run, &w.o_proj, &s.attn, &mut s.x)?; // x += [tokens, 576]
 
     // -- mlp: gated_mlp, silu, 576 -> 1536 -> 576

@@ -73,6 +73,7 @@ pub fn file(program: &Program<'_>, fields: &[Field<'_>]) -> String {
                 "I32",
                 "PlanMaxima",
                 "U32",
+                "U8",
             ],
         ),
         ("tenon_core::dtype", &["Fp8E4m3", "KvDtype"]),
@@ -245,6 +246,7 @@ fn works(program: &Program<'_>, fields: &[Field<'_>]) -> Vec<Work> {
                 Element::Bf16 => "Bf16",
                 Element::I32 => "I32",
                 Element::U32 => "U32",
+                Element::U8 => "U8",
                 Element::Named(param) => match requirement.params.iter().find(|(name, _)| name == param) {
                     Some((_, ParamSet::Names(names))) if names[..] == ["bf16"] => "Bf16",
                     _ => "F32",
@@ -278,6 +280,15 @@ fn size(name: &str, params: &[(&str, ParamSet)], tuned: &[(String, u64)], when: 
         "context_rows" => return quote!(EXPANDED_ROWS),
         "kv_splits" | "heads_of_pass" | "spans_of_pass" => return quote!(1),
         _ => {}
+    }
+    if let Some(dtype) = name.strip_prefix("sizeof(").and_then(|rest| rest.strip_suffix(')')) {
+        let names = params.iter().find_map(|(param, set)| match set {
+            ParamSet::Names(names) if *param == dtype => Some(names),
+            _ => None,
+        });
+        let bytes = names.into_iter().flatten().map(|name| if *name == "f32" { 4 } else { 2 }).max().unwrap_or(1);
+        let bytes = int(bytes);
+        return quote!(#bytes);
     }
     let of_op = params.iter().find_map(|(param, set)| match set {
         ParamSet::Int(value) if *param == name => Some(*value),

@@ -13,6 +13,9 @@ pub type Names<'n> = &'n dyn Fn(&str) -> TokenStream;
 
 /// The names of a wrapper: constants, what is chosen with the launch, and dimensions of the step.
 pub fn in_wrapper(name: &str) -> TokenStream {
+    if let Some(dtype) = name.strip_prefix("sizeof(").and_then(|rest| rest.strip_suffix(')')) {
+        return dtype_bytes(dtype);
+    }
     if name == BUCKET {
         return quote!(bucket);
     }
@@ -34,7 +37,7 @@ pub fn step_dim(name: &str) -> &str {
 }
 
 /// A dtype's bytes, by the name of its parameter.
-pub fn dtype_bytes(param: &str) -> TokenStream {
+fn dtype_bytes(param: &str) -> TokenStream {
     let ty = dtype_param(param);
     quote!(#ty::BYTES)
 }
@@ -92,14 +95,13 @@ fn written(expr: &Expr, names: Names<'_>, level: u8) -> TokenStream {
         }
         ExprKind::Call(function @ (Function::Min | Function::Max), arguments) => {
             let method = if *function == Function::Min { ident("min") } else { ident("max") };
-            let mut all = arguments.iter().map(|argument| rust(argument, names));
-            let first = written(&arguments[0], names, 9);
-            let rest: Vec<TokenStream> = all.by_ref().skip(1).collect();
-            // A literal alone has no type that a method could be looked up for.
-            let first = if matches!(arguments[0].kind, ExprKind::Int(_)) { quote!(usize::from(#first as u16)) } else { first };
-            (9, rest.into_iter().fold(first, |left, right| quote!(#left.#method(#right))))
+            // A literal alone has no type that a method could be looked up for, so that it does not come first.
+            let at = arguments.iter().position(|argument| !matches!(argument.kind, ExprKind::Int(_))).unwrap_or(0);
+            let first = written(&arguments[at], names, 9);
+            let rest = arguments.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, argument)| rust(argument, names));
+            (9, rest.fold(first, |left, right| quote!(#left.#method(#right))))
         }
-        ExprKind::Call(Function::Sizeof, arguments) => (9, dtype_bytes(&arguments[0].to_string())),
+        ExprKind::Call(Function::Sizeof, _) => (9, names(&expr.to_string())),
         // What is proven to be a whole number has neither fractions nor roots.
         ExprKind::Float(_) | ExprKind::Neg(_) | ExprKind::Call(..) => (9, quote!(0)),
     };

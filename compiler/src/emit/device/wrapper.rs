@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::numbers::{dtype_param, in_wrapper, product, rust as number, step_dim};
-use crate::binding::{Binding, Element, Planes, bindings};
+use crate::binding::{Binding, Element, Planes, bindings, is_rows};
 use crate::emit::imports::Imports;
 use crate::emit::text::{blank, constant, ident, rust, type_name};
 use crate::expr::{Expr, ExprKind};
@@ -143,6 +143,7 @@ impl<'t> Wrapper<'t> {
             Element::Bf16 => quote!(Bf16),
             Element::I32 => quote!(I32),
             Element::U32 => quote!(U32),
+            Element::U8 => quote!(U8),
             Element::Named(param) => {
                 let name = dtype_param(param);
                 quote!(#name)
@@ -404,6 +405,7 @@ fn any_type(arg: &ArgSpec) -> Ident {
 fn first_dim(arg: &ArgSpec) -> Option<String> {
     match &arg.shape.as_ref()?.first()?.value.kind {
         ExprKind::Name(name) => Some(name.clone()),
+        ExprKind::Binary(_, rows, _) if is_rows(rows) => Some(rows.to_string()),
         _ => None,
     }
 }
@@ -440,6 +442,7 @@ const RUNTIME: [(&str, &[&str]); 3] = [
             "Parameter",
             "Run",
             "U32",
+            "U8",
         ],
     ),
     ("tenon_core::dtype", &["KvDtype"]),

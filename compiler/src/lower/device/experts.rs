@@ -135,8 +135,8 @@ impl Stack<'_> {
             device(sum("f32", "expert_parts", When::Few), &[weights, ids], &[out]),
             device(sort, &[ids], &[]),
             device(placed(up("experts_up_many", When::Many)).reading(&tiles), &[x], &[]),
-            device(placed(down("experts_down_many", "expert_rows", When::Many)).reading(&tiles), &[], &[]),
-            device(sum("bf16", "expert_rows", When::Many), &[weights, ids], &[out]),
+            device(placed(down("experts_down_many", "expert_parts", When::Many)).reading(&tiles), &[], &[]),
+            device(sum("bf16", "expert_parts", When::Many), &[weights, ids], &[out]),
         ]
     }
 

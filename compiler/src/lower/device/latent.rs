@@ -5,7 +5,7 @@ use super::rows::{layout, spans};
 use super::{Fused, device, rows, tokens};
 use crate::architecture::Role;
 use crate::lower::expanded_rows;
-use crate::model::{MlaForm, Model};
+use crate::model::{MlaForm, Model, Target};
 use crate::program::{Buf, Call, DeviceOp, MOST_SPLITS, Op, OpKind, Operand, Part, Phase};
 
 /// The norm of the latent, both rotations, the scale of queries, and the append.
@@ -54,6 +54,8 @@ struct Dims<'o> {
     attn: Buf,
     /// Rows of contexts that are expanded in one pass, at most.
     context: usize,
+    /// Sequences of a step, at most.
+    spans: usize,
 }
 
 /// Which rows a kernel of either form serves.
@@ -83,6 +85,7 @@ pub(super) fn attention(model: &Model, rest: &[Op]) -> Fused {
         q: prefill.reads[0],
         attn: prefill.writes[0],
         context: expanded_rows(model),
+        spans: model.maxima(Target::Sm90a).sequences as usize,
     };
     let mut ops = Vec::new();
     match (form, decode_form) {
@@ -199,7 +202,7 @@ impl Dims<'_> {
     fn expanded(&self, phase: Phase) -> [Op; 2] {
         let of_pass = |op: DeviceOp| {
             let op = op.value("first_span", "pass.first_span").value("first_head", "pass.first_head");
-            let op = op.chosen("spans_of_pass", "pass.spans", self.context).chosen("heads_of_pass", "pass.heads", self.heads);
+            let op = op.chosen("spans_of_pass", "pass.spans", self.spans).chosen("heads_of_pass", "pass.heads", self.heads);
             op.chosen("context_rows", "pass.context_rows", self.context).of_phase(phase)
         };
         let expand = DeviceOp::new("mla_expand", Part::Mixer)
