@@ -69,10 +69,8 @@ mod tests {
     /// Without a driver there is an error, and no panic.
     #[test]
     fn a_machine_without_a_driver_says_so() {
-        match Device::count() {
-            Err(CudaError::NoDriver) => assert_eq!(Device::open(0).unwrap_err(), CudaError::NoDriver),
-            // There is one, of whatever age.
-            Ok(_) | Err(_) => {}
+        if Device::count() == Err(CudaError::NoDriver) {
+            assert_eq!(Device::open(0).unwrap_err(), CudaError::NoDriver);
         }
     }
 }
