@@ -4,7 +4,7 @@ mod host;
 
 use std::sync::Arc;
 
-use self::host::{ARRAYS, Layout, fill_arrays, fill_table};
+use self::host::{Layout, fill_arrays, fill_table};
 use super::bucket::{Buckets, StepDims};
 use super::buffer::{DeviceElement, F32};
 use super::driver::{Memory, Pinned, PitchedRows};
@@ -113,16 +113,9 @@ impl StepBuffer {
 
     /// The `Step`, for a kernel.
     pub fn arg(&self) -> Arg<'_> {
-        const INT: usize = size_of::<i32>();
-        let array = self.layout.offsets().map(|at| ARRAYS_AT + at * INT);
-        // In the order of the fields: the page table stands between the sequences' arrays and the lists of spans, the error word last.
-        let mut arrays = [0; 13];
-        arrays[..8].copy_from_slice(&array[..8]);
-        arrays[8] = self.table_at;
-        arrays[9..12].copy_from_slice(&array[8..ARRAYS]);
         let int = |n: usize| n as i32;
         let numbers = [int(self.limits.page_size), int(self.stride), int(self.limits.pages), int(self.limits.state_slots)];
-        Arg::step(&self.device, arrays, numbers)
+        Arg::step(&self.device, self.layout.addresses(ARRAYS_AT, self.table_at, 0), numbers)
     }
 
     /// Ends a step: waits for it, looks at the error word, and copies the first `wanted` rows of logits.
