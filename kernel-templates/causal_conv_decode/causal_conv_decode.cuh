@@ -3,8 +3,8 @@
 #include "conv.cuh"
 
 template <int KERNEL>
-__device__ __forceinline__ void causal_conv_decode(const Step& step, const bf16* x, const float* taps, const float* bias, float* window, bf16* out,
-                                                   int dim) {
+__device__ __forceinline__ void causal_conv_decode(const Step& step, const bf16* x, const float* taps, const float* bias, float* window,
+                                                   bf16* out, int dim) {
     constexpr int KEPT = KERNEL - 1;
     const int channel = (blockIdx.x * CONV_THREADS + threadIdx.x) * 8;
     if (channel >= dim) return;

@@ -8,8 +8,8 @@
 constexpr int CONV_TOKENS = 32;
 
 template <int KERNEL>
-__device__ __forceinline__ void causal_conv_prefill(const Step& step, const bf16* x, const float* taps, const float* bias, float* window, bf16* out,
-                                                    int dim) {
+__device__ __forceinline__ void causal_conv_prefill(const Step& step, const bf16* x, const float* taps, const float* bias, float* window,
+                                                    bf16* out, int dim) {
     // Tokens whose inputs are loaded before the first is used.
     constexpr int TOGETHER = 8, KEPT = KERNEL - 1;
     static_assert(KEPT <= CONV_TOKENS, "the state is of no use to a span's later blocks");

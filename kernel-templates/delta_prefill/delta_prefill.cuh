@@ -63,6 +63,9 @@ __device__ __forceinline__ void prepare(const Delta& layer, DeltaStage<KEY_DIM, 
     expect_rows(q + layer.key_heads * KEY_DIM + next, width, KEY_DIM, after);
     expect_rows(q + next, width, KEY_DIM, after);
     expect_rows(v + next, width, rows, after);
+    const long long next_scalar = static_cast<long long>(row + tokens) * layer.value_heads + head;
+    expect_rows(layer.a + next_scalar, layer.value_heads, 1, after);
+    expect_rows(layer.b + next_scalar, layer.value_heads, 1, after);
     if (warp == 0) {
         constexpr int EACH = CHUNK / WARP;
         const double decay = static_cast<double>(layer.decay[head]) * LOG2_E;

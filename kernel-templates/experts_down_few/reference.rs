@@ -37,7 +37,8 @@ fn case(params: &Params, shape: Shape, crowd: bool, with_bias: bool, what: &str)
     let ids = shape.ids(crowd, &mut random);
     // A row after the last shows what is written too far, and padded rows stay as they are.
     let before = random.numbers((shape.pairs() + 1) * hidden, 1.0);
-    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) = (before.iter().map(|&b| f64::from(b)).collect(), vec![0.0; before.len()]);
+    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) =
+        (before.iter().map(|&b| f64::from(b)).collect(), vec![0.0; before.len()]);
     for (pair, &id) in ids.iter().enumerate().filter(|(_, id)| **id >= 0) {
         let e = id as usize;
         let x: Vec<f64> = inner[pair * intermediate..][..intermediate].iter().map(|&b| from_bf16(b)).collect();

@@ -4,7 +4,7 @@
 #[allow(dead_code)] // Other kernels of experts share it.
 mod exact;
 
-use exact::{Shape, Stack, bias_arg, biased, biases, sorted, tiles};
+use exact::{Shape, Stack, bias_arg, biased, biases, order_args, sorted};
 use tenon_device_cases::planes::block_len;
 use tenon_device_cases::{Bench, Case, Expected, Params, Random, U_BF16, Value, from_bf16, rounding};
 
@@ -20,7 +20,13 @@ pub fn cases(params: &Params) -> Vec<Case> {
     };
     let shape = |experts, top_k, hidden, intermediate, rows, tokens| Shape { experts, top_k, hidden, intermediate, rows, tokens };
     vec![
-        case(params, shape(4, 2, 140, whole(288), 150, 147), true, true, "two tiles of an expert, an expert without tokens, padded rows"),
+        case(
+            params,
+            shape(4, 2, 140, whole(288), 150, 147),
+            true,
+            true,
+            "two tiles of an expert, an expert without tokens, padded rows",
+        ),
         case(params, shape(7, 3, 34, whole(1088), 20, 20), false, false, "few pairs of each expert, several turns of the stages"),
         case(params, shape(3, 1, 71, ragged, 33, 33), false, true, "rows of no whole vectors"),
     ]
@@ -36,7 +42,8 @@ fn case(params: &Params, shape: Shape, crowd: bool, with_bias: bool, what: &str)
     let (order, offsets) = sorted(&ids, experts);
     // A row after the last shows what is written too far, and pairs of padded rows stay as they are.
     let before = random.bf16((shape.pairs() + 1) * hidden, 1.0);
-    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) = (before.iter().map(|&b| from_bf16(b)).collect(), vec![0.0; before.len()]);
+    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) =
+        (before.iter().map(|&b| from_bf16(b)).collect(), vec![0.0; before.len()]);
     for place in 0..offsets[experts] as usize {
         let pair = order[place] as usize;
         let e = ids[pair] as usize;
@@ -57,12 +64,6 @@ fn case(params: &Params, shape: Shape, crowd: bool, with_bias: bool, what: &str)
     let name = format!("{rows} rows, {top_k} of {experts} experts, {hidden} x {intermediate}: {what}");
     let expected = vec![Expected { arg: "parts", values, bounds, depth: intermediate }];
     Case { name, dims: shape.dims(), args, expected, error: 0 }
-}
-
-/// What `expert_tiles` writes.
-fn order_args(order: Vec<i32>, offsets: Vec<i32>, pairs: usize) -> [(&'static str, Value); 3] {
-    let tiles = tiles(&offsets, pairs);
-    [("order", Value::I32(order)), ("offsets", Value::I32(offsets)), ("tiles", Value::I32(tiles))]
 }
 
 /// Prefill steps.

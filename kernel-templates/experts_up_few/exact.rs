@@ -72,7 +72,7 @@ pub fn sorted(ids: &[i32], experts: usize) -> (Vec<i32>, Vec<i32>) {
 }
 
 /// Expert and first place of each tile of 128, and the marks of tiles that the launch has too many.
-pub fn tiles(offsets: &[i32], pairs: usize) -> Vec<i32> {
+fn tiles(offsets: &[i32], pairs: usize) -> Vec<i32> {
     let experts = offsets.len() - 1;
     let mut tiles = Vec::new();
     for e in 0..experts {
@@ -84,6 +84,12 @@ pub fn tiles(offsets: &[i32], pairs: usize) -> Vec<i32> {
         tiles.extend([-1, 0]);
     }
     tiles
+}
+
+/// What `expert_tiles` writes, as arguments.
+pub fn order_args(order: Vec<i32>, offsets: Vec<i32>, pairs: usize) -> [(&'static str, Value); 3] {
+    let tiles = tiles(&offsets, pairs);
+    [("order", Value::I32(order)), ("offsets", Value::I32(offsets)), ("tiles", Value::I32(tiles))]
 }
 
 /// Matrices of one shape, back to back.

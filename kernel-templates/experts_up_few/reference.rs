@@ -44,7 +44,8 @@ fn case(params: &Params, shape: Shape, crowd: bool, with_bias: bool, what: &str)
     let ids = shape.ids(crowd, &mut random);
     // A row after the last shows what is written too far, and padded rows stay as they are.
     let before = random.bf16((shape.pairs() + 1) * intermediate, 1.0);
-    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) = (before.iter().map(|&b| from_bf16(b)).collect(), vec![0.0; before.len()]);
+    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) =
+        (before.iter().map(|&b| from_bf16(b)).collect(), vec![0.0; before.len()]);
     for (pair, &id) in ids.iter().enumerate().filter(|(_, id)| **id >= 0) {
         let e = id as usize;
         let x: Vec<f64> = x[pair / top_k * hidden..][..hidden].iter().map(|&b| from_bf16(b)).collect();
@@ -76,8 +77,16 @@ pub fn bench(params: &Params) -> Vec<Bench> {
         let Shape { experts, hidden, intermediate, rows, .. } = shape;
         let mut args = vec![("x", Value::Random(2 * rows * hidden))];
         args.extend(exact::bench_stack(params.name("format"), 2 * experts, intermediate, hidden));
-        args.extend([("gate_bias", Value::Null), ("up_bias", Value::Null), ("ids", Value::I32(shape.ids(false, &mut Random::new(1))))]);
-        args.extend([("inner", Value::Zeros(2 * shape.pairs() * intermediate)), ("limit", Value::Float(7.0)), ("alpha", Value::Float(ALPHA))]);
+        args.extend([
+            ("gate_bias", Value::Null),
+            ("up_bias", Value::Null),
+            ("ids", Value::I32(shape.ids(false, &mut Random::new(1)))),
+        ]);
+        args.extend([
+            ("inner", Value::Zeros(2 * shape.pairs() * intermediate)),
+            ("limit", Value::Float(7.0)),
+            ("alpha", Value::Float(ALPHA)),
+        ]);
         args.extend(shape.args());
         Bench { name, dims: shape.dims(), args }
     };

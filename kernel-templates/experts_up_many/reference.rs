@@ -4,7 +4,7 @@
 #[allow(dead_code)] // Other kernels of experts share it.
 mod exact;
 
-use exact::{Shape, Stack, between, bias_arg, biased, biases, sorted, tiles};
+use exact::{Shape, Stack, between, bias_arg, biased, biases, order_args, sorted};
 use tenon_device_cases::planes::block_len;
 use tenon_device_cases::{Bench, Case, Expected, Params, Random, Value, from_bf16};
 
@@ -24,7 +24,13 @@ pub fn cases(params: &Params) -> Vec<Case> {
     };
     let shape = |experts, top_k, hidden, intermediate, rows, tokens| Shape { experts, top_k, hidden, intermediate, rows, tokens };
     vec![
-        case(params, shape(4, 2, whole(288), 140, 150, 147), true, true, "two tiles of an expert, an expert without tokens, padded rows"),
+        case(
+            params,
+            shape(4, 2, whole(288), 140, 150, 147),
+            true,
+            true,
+            "two tiles of an expert, an expert without tokens, padded rows",
+        ),
         case(params, shape(7, 3, whole(1088), 34, 20, 20), false, false, "few pairs of each expert, several turns of the stages"),
         case(params, shape(3, 1, ragged, 71, 33, 33), false, true, "rows of no whole vectors"),
     ]
@@ -43,7 +49,8 @@ fn case(params: &Params, shape: Shape, crowd: bool, with_bias: bool, what: &str)
     let (order, offsets) = sorted(&ids, experts);
     // A row after the last shows what is written too far; places that no pair has stay as they are.
     let before = random.bf16((shape.pairs() + 1) * intermediate, 1.0);
-    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) = (before.iter().map(|&b| from_bf16(b)).collect(), vec![0.0; before.len()]);
+    let (mut values, mut bounds): (Vec<f64>, Vec<f64>) =
+        (before.iter().map(|&b| from_bf16(b)).collect(), vec![0.0; before.len()]);
     for place in 0..offsets[experts] as usize {
         let pair = order[place] as usize;
         let e = ids[pair] as usize;
@@ -68,12 +75,6 @@ fn case(params: &Params, shape: Shape, crowd: bool, with_bias: bool, what: &str)
     Case { name, dims: shape.dims(), args, expected, error: 0 }
 }
 
-/// What `expert_tiles` writes.
-fn order_args(order: Vec<i32>, offsets: Vec<i32>, pairs: usize) -> [(&'static str, Value); 3] {
-    let tiles = tiles(&offsets, pairs);
-    [("order", Value::I32(order)), ("offsets", Value::I32(offsets)), ("tiles", Value::I32(tiles))]
-}
-
 /// Prefill steps. The cost counts two matrices, as gated forms have.
 pub fn bench(params: &Params) -> Vec<Bench> {
     if params.name("form") == "plain" {
@@ -86,7 +87,11 @@ pub fn bench(params: &Params) -> Vec<Bench> {
         args.extend(exact::bench_stack(params.name("format"), 2 * experts, intermediate, hidden));
         args.extend([("gate_bias", Value::Null), ("up_bias", Value::Null)]);
         args.extend(order_args(order, offsets, shape.pairs()));
-        args.extend([("inner", Value::Zeros(2 * shape.pairs() * intermediate)), ("limit", Value::Float(7.0)), ("alpha", Value::Float(ALPHA))]);
+        args.extend([
+            ("inner", Value::Zeros(2 * shape.pairs() * intermediate)),
+            ("limit", Value::Float(7.0)),
+            ("alpha", Value::Float(ALPHA)),
+        ]);
         args.extend(shape.args());
         Bench { name, dims: shape.dims(), args }
     };

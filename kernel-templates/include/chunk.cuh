@@ -145,7 +145,8 @@ __device__ __forceinline__ void product_of_splits(float (&left)[4], float (&righ
 // state += a b for a of 16 x 16, split, and b of 16 rows in shared memory. Products of other columns stand between two that add to the same
 // sum, so that none waits for the one before it.
 template <int TILES>
-__device__ __forceinline__ void add_to_state(float (&state)[TILES][4], const unsigned (&high)[4], const unsigned (&low)[4], const bf16* b, int stride) {
+__device__ __forceinline__ void add_to_state(float (&state)[TILES][4], const unsigned (&high)[4], const unsigned (&low)[4], const bf16* b,
+                                             int stride) {
 #pragma unroll
     for (int tile = 0; tile < TILES; tile += 4) {
         unsigned part[2][4];
@@ -211,11 +212,12 @@ __device__ __forceinline__ void load_rows(bf16* to, int stride, const bf16* from
     }
 }
 
-// Asks for the rows of a later chunk, by the preparing warps, so that they are in the second-level cache by the time they are loaded.
-__device__ __forceinline__ void expect_rows(const bf16* from, long long from_stride, int width, int tokens) {
-    const int lines = ceil_div(width, 64);
+// Asks for rows of a later chunk, by the preparing warps, so that they are in the second-level cache by the time they are loaded.
+template <class T> __device__ __forceinline__ void expect_rows(const T* from, long long from_stride, int width, int tokens) {
+    constexpr int LINE = 128 / sizeof(T);
+    const int lines = ceil_div(width, LINE);
     for (int i = threadIdx.x; i < tokens * lines; i += PREPARING * WARP) {
-        const bf16* line = from + i / lines * from_stride + min(i % lines * 64, width - 1);
+        const T* line = from + i / lines * from_stride + min(i % lines * LINE, width - 1);
         asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
     }
 }

@@ -13,6 +13,9 @@ static_assert(EXPERT_TILE == 128 && MANY_ROWS == 128, "8 warps have 64 x 32 each
 // Blocks per multiprocessor that registers are shared by.
 template <class F> constexpr int MANY_BLOCKS = Planes<F>::CHUNK == 4 ? 1 : 2;
 
+// Steps that stored weights are asked for ahead, an even number: registers hold those of one step, too little for formats of few bytes.
+constexpr int MANY_AHEAD = 8;
+
 // 16 bytes of a tile [rows][64] of bf16. Chunks of 8 are swizzled, so that 8 rows of a column of chunks lie in different banks.
 __device__ __forceinline__ unsigned char* tile_at(unsigned char* tile, int row, int chunk) {
     return tile + 128 * row + 16 * (chunk ^ (row & 7));
@@ -85,7 +88,11 @@ __device__ __forceinline__ void many_products(const bf16* x, const int* source, 
     };
     const WeightRow own = weights.row(thread / 2);
     WeightUnit<F> stored;
-    const auto load_weights = [&](int step) { load_unit<F>(stored, own, in, step / 2, step % 2 * 2 + thread % 2); };
+    const auto load_weights = [&](int step) {
+        const int unit = step % 2 * 2 + thread % 2;
+        load_unit<F>(stored, own, in, step / 2, unit);
+        prefetch_unit<F>(own, in, (step + MANY_AHEAD) / 2, unit);
+    };
     const auto store_weights = [&](int step) {
         unsigned pairs[16];
         decode_unit<F, WHOLE>(stored, in, step / 2, step % 2 * 2 + thread % 2, pairs);
@@ -98,6 +105,8 @@ __device__ __forceinline__ void many_products(const bf16* x, const int* source, 
     copy_step(0);
     copy_step(1);
     if constexpr (!DIRECT) {
+        prefetch_scales<F>(own, in, thread % 2, 2);
+        for (int step = 1; step < MANY_AHEAD; step++) prefetch_unit<F>(own, in, step / 2, step % 2 * 2 + thread % 2);
         load_weights(0);
         store_weights(0);
         load_weights(1);

@@ -12,7 +12,8 @@ template <int COLUMNS> struct StateRows {
     static constexpr int AT_ONCE = THREADS / LANES;                             // rows that all threads hold at a time
     static constexpr int TIMES = ceil_div(ROWS_OF_BLOCK, AT_ONCE);              // how often they do
     static constexpr int TOGETHER = TIMES < 8 / EACH ? TIMES : 8 / EACH;        // how many of those are loaded before the first is used
-    static_assert(COLUMNS % 8 == 0 && COLUMNS <= 1024 && AT_ONCE <= ROWS_OF_BLOCK && TIMES % TOGETHER == 0, "a lane holds up to 8 vectors, and no row is of two blocks");
+    static_assert(COLUMNS % 8 == 0 && COLUMNS <= 1024 && AT_ONCE <= ROWS_OF_BLOCK && TIMES % TOGETHER == 0,
+                  "a lane holds up to 8 vectors, and no row is of two blocks");
 
     static __device__ int lane() { return threadIdx.x % LANES; }
     static __device__ int row() { return threadIdx.x / LANES; }

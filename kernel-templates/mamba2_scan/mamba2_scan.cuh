@@ -37,6 +37,7 @@ __device__ __forceinline__ void prepare(const Mamba2& layer, ScanStage<STATE, CH
     expect_rows(b + next, width, STATE, after);
     expect_rows(b + layer.groups * STATE + next, width, STATE, after);
     expect_rows(x + head * HEAD_DIM + first + next, width, rows, after);
+    expect_rows(layer.dt + static_cast<long long>(row + tokens) * layer.heads + head, layer.heads, 1, after);
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     if (warp == 0) {
         constexpr int EACH = CHUNK / WARP;

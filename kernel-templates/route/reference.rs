@@ -22,7 +22,15 @@ struct Rule {
 /// Cases of an instance.
 pub fn cases(params: &Params) -> Vec<Case> {
     let experts = params.int("experts");
-    let plain = Rule { top_k: experts.min(8), scores: SOFTMAX, groups: 1, top_groups: 1, group_score: MAX, normalise: true, scaling: 1.0 };
+    let plain = Rule {
+        top_k: experts.min(8),
+        scores: SOFTMAX,
+        groups: 1,
+        top_groups: 1,
+        group_score: MAX,
+        normalise: true,
+        scaling: 1.0,
+    };
     let most = Rule { top_k: experts.min(32), normalise: false, scaling: 0.5, ..plain };
     let sigmoid = Rule { top_k: experts.min(22), scores: SIGMOID, scaling: 5.0, ..plain };
     let few = Rule { top_k: experts.div_ceil(2).min(6), scores: SIGMOID, normalise: false, ..plain };
