@@ -132,7 +132,8 @@ fn find(case: &str, swapped: bool) -> Option<&'static ModelEntry> {
 fn load(device: &Arc<Device>, test: &Test, page_size: usize, tokens: usize, sequences: usize) -> Result<Box<dyn Model>, String> {
     let entry = find(test.case, test.swapped).ok_or("there is no such golden")?;
     let on_device = entry.sm_90a.ok_or("it is not compiled for sm_90a")?;
-    let weights = if test.swapped { tenon_tests::weights::large_residual(&std::env::temp_dir(), test.case) } else { folder(test.case) };
+    let weights =
+        if test.swapped { tenon_tests::weights::large_residual(&std::env::temp_dir(), test.case) } else { folder(test.case) };
     let checkpoint = Arc::new(Checkpoint::open(weights).map_err(|e| e.to_string())?);
     let options = LoadOptions {
         threads: 2,
@@ -179,7 +180,14 @@ fn compare(test: &Test, golden: &Golden, errors: &[f64]) -> Outcome {
     Outcome { test: test.to_string(), passed, value, bound, largest, compared: errors.len(), fault }
 }
 
-fn logits(device: &Arc<Device>, test: &Test, golden: &Golden, chunk: Option<usize>, page_size: usize, prefix: bool) -> Result<Outcome, String> {
+fn logits(
+    device: &Arc<Device>,
+    test: &Test,
+    golden: &Golden,
+    chunk: Option<usize>,
+    page_size: usize,
+    prefix: bool,
+) -> Result<Outcome, String> {
     let ids = &golden.input_ids;
     let mut model = load(device, test, page_size, ids.len(), 2)?;
     let vocab = model.info().vocab_size;

@@ -1,11 +1,14 @@
 //! What runs on a GPU: every kernel instance against a sequential reference in double precision, and its speed.
 
 #[cfg(feature = "cuda")]
+pub mod goldens;
+#[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod instance;
 pub mod judge;
 #[cfg(feature = "cuda")]
 pub mod launch;
+pub mod table;
 pub mod template;
 
 /// The reference of one template.

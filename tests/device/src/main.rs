@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
 use tenon_device_tests::REFERENCES;
 use tenon_device_tests::instance::Instance;
+use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
 
 /// Kernels on a GPU: correct, and how fast.
@@ -26,6 +27,26 @@ enum Command {
     Ops(Which),
     /// Times every instance on the device.
     Bench(Which),
+    /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
+    Goldens(Suite),
+    /// Puts the JSON files of shards into one table.
+    Merge {
+        /// The files.
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Args, Clone)]
+struct Suite {
+    /// Only cases that start so.
+    #[arg(long)]
+    only: Option<String>,
+    /// One of n equal parts, such as 1/4.
+    #[arg(long)]
+    shard: Option<String>,
+    /// Where the results go as JSON.
+    #[arg(long)]
+    json: Option<PathBuf>,
 }
 
 #[derive(Args, Clone)]
@@ -58,8 +79,16 @@ fn main() -> ExitCode {
         Command::Ops(which) => compile(&which).and_then(|compiled| on_device::ops(&which, &compiled)),
         #[cfg(feature = "cuda")]
         Command::Bench(which) => compile(&which).and_then(|compiled| on_device::bench(&which, &compiled)),
+        #[cfg(feature = "cuda")]
+        Command::Goldens(suite) => on_device::goldens(&suite),
+        Command::Merge { files } => table::merge(&files).map(|(text, passed)| {
+            print!("{text}");
+            passed
+        }),
         #[cfg(not(feature = "cuda"))]
-        Command::Ops(_) | Command::Bench(_) => Err("built without a device: build with --features cuda".to_owned()),
+        Command::Ops(_) | Command::Bench(_) | Command::Goldens(_) => {
+            Err("built without a device: build with --features cuda".to_owned())
+        }
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -146,13 +175,15 @@ mod on_device {
 
     use serde_json::json;
     use tenon_compiler::driver::nvcc::Cubin;
+    use tenon_core::cuda::Device;
     use tenon_device_cases::Case;
+    use tenon_device_tests::REFERENCES;
+    use tenon_device_tests::goldens;
     use tenon_device_tests::gpu::Gpu;
     use tenon_device_tests::judge::{judge, numbers};
     use tenon_device_tests::launch::{Held, geometry, run};
-    use tenon_device_tests::REFERENCES;
 
-    use super::{Compiled, Which};
+    use super::{Compiled, Suite, Which, part};
 
     pub fn ops(which: &Which, compiled: &[Compiled]) -> Result<bool, String> {
         let gpu = Gpu::open()?;
@@ -169,7 +200,12 @@ mod on_device {
                     if message.contains("ILLEGAL") || message.contains("FAILED") || message.contains("MISALIGNED") {
                         return Err(format!("{}: {message}", one.instance.name));
                     }
-                    (0, 1, f64::INFINITY, json!({ "instance": one.instance.name, "error": message }))
+                    (
+                        0,
+                        1,
+                        f64::INFINITY,
+                        json!({ "instance": one.instance.name, "template": one.template.name, "error": message }),
+                    )
                 }
             };
             println!(
@@ -200,7 +236,8 @@ mod on_device {
                 let batch = &compiled[at..compiled.len().min(at + ahead)];
                 std::thread::scope(|scope| {
                     let threads: Vec<_> = batch.iter().map(|one| scope.spawn(|| cases(one))).collect();
-                    ready.extend(threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("its reference panics".to_owned()))));
+                    ready
+                        .extend(threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("its reference panics".to_owned()))));
                 });
             }
             ready.pop_front().unwrap_or_else(|| Err("instances are asked for in order".to_owned()))
@@ -249,7 +286,7 @@ mod on_device {
                 }
             }
         }
-        Ok((good, bad, worst, json!({ "instance": one.instance.name, "cases": rows })))
+        Ok((good, bad, worst, json!({ "instance": one.instance.name, "template": one.template.name, "cases": rows })))
     }
 
     pub fn bench(which: &Which, compiled: &[Compiled]) -> Result<bool, String> {
@@ -294,6 +331,37 @@ mod on_device {
             std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         }
         Ok(true)
+    }
+
+    pub fn goldens(suite: &Suite) -> Result<bool, String> {
+        let device = Device::open(0).map_err(|e| e.to_string())?;
+        device.require("sm_90a", (9, 0)).map_err(|e| e.to_string())?;
+        println!("{}", device.name());
+        let mut tests = goldens::tests();
+        tests.retain(|test| suite.only.as_ref().is_none_or(|start| test.to_string().starts_with(start.as_str())));
+        let (mut passed, mut outcomes) = (0, Vec::new());
+        for test in part(tests, suite.shard.as_deref())? {
+            let outcome = goldens::run(&device, &test);
+            println!(
+                "{} {:<52} {:.3e} of {:.3e}, largest {:.2e}, {} compared{}",
+                if outcome.passed { "ok  " } else { "FAIL" },
+                outcome.test,
+                outcome.value,
+                outcome.bound,
+                outcome.largest,
+                outcome.compared,
+                outcome.fault.as_ref().map_or_else(String::new, |fault| format!(": {fault}"))
+            );
+            passed += usize::from(outcome.passed);
+            outcomes.push(outcome);
+        }
+        let failed = outcomes.len() - passed;
+        println!("{passed} passed, {failed} failed");
+        if let Some(path) = &suite.json {
+            let text = json!({ "device": device.name(), "passed": passed, "failed": failed, "goldens": outcomes }).to_string();
+            std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+        Ok(failed == 0)
     }
 
     /// Bytes read and written by a copy on the device, per second, in 10^12.
