@@ -1,6 +1,7 @@
 //! `check`: specs become models, or diagnostics. The only stage that refuses anything.
 
 mod arrays;
+mod caches;
 pub mod checkpoint;
 mod config;
 mod conventions;
@@ -46,6 +47,7 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
                 mixer::shared_dtype(spec, &mut own);
                 model.mla_forms = latent::forms(&model, spec, kernel.as_ref(), &mut own);
                 model.maxima = launch::maxima(spec, kernel.as_ref(), &mut own);
+                model.kv_dtypes = caches::read(&model, &specs.templates);
                 model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
                 if !own.has_errors() {
                     models.push(model);
@@ -162,6 +164,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
         mla_forms: Vec::new(),
         maxima: Vec::new(),
+        kv_dtypes: Vec::new(),
         kernels: Vec::new(),
     })
 }
@@ -353,7 +356,7 @@ impl Target {
     pub const fn is_emitted(self) -> bool {
         match self {
             Self::Cpu => true,
-            Self::Sm90a => false,
+            Self::Sm90a => true,
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tenon_formats::StorageFormat;
 
 use crate::expr::{Dim, EvalError, Expr};
-use crate::model::{ParamSet, Requirement};
+use crate::model::{Kernel, Maxima, ParamSet, Requirement};
 
 /// Bytes moved and operations done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -28,9 +28,28 @@ pub struct Step {
     pub sequences: u64,
 }
 
+/// Tokens of a page of the cache, for costs that depend on it.
+const PAGE: u64 = 16;
+
 impl Step {
     /// Names of the dimensions, for messages and checks.
-    pub const DIMS: [&str; 4] = ["tokens", "logit_rows", "context", "sequences"];
+    pub const DIMS: [&str; 10] = Maxima::DIMS;
+
+    /// What a name stands for. Every sequence counts as a span of either sort, so that a cost of either can be stated.
+    fn get(self, name: &str) -> Option<Dim> {
+        let Self { tokens, logit_rows, context, sequences } = self;
+        let value = match name {
+            "tokens" => tokens,
+            "logit_rows" => logit_rows,
+            "context" => context,
+            "sequences" | "prefill_spans" | "decode_spans" | "slots" => sequences,
+            "span_tokens" => tokens.div_ceil(sequences.max(1)),
+            "page_size" => PAGE,
+            "pages" => sequences * context.div_ceil(PAGE),
+            _ => return None,
+        };
+        Some(Dim::Int(value))
+    }
 
     /// A decode step of one sequence.
     pub const fn decode(context: u64) -> Self {
@@ -42,19 +61,19 @@ impl Step {
 ///
 /// # Errors
 /// A name that is neither a parameter nor a dimension of the step, or a dtype used as a number and the reverse.
-pub fn evaluate(expr: &Expr, requirement: &Requirement, tuned: &[(String, u64)], step: Step) -> Result<f64, EvalError> {
+pub fn evaluate(expr: &Expr, requirement: &Requirement, kernel: &Kernel, step: Step) -> Result<f64, EvalError> {
     expr.eval_f64(&|name: &str| -> Option<Dim> {
-        match name {
-            "tokens" => return Some(Dim::Int(step.tokens)),
-            "logit_rows" => return Some(Dim::Int(step.logit_rows)),
-            "context" => return Some(Dim::Int(step.context)),
-            "sequences" => return Some(Dim::Int(step.sequences)),
-            _ => {}
+        if let Some(dim) = step.get(name) {
+            return Some(dim);
         }
         match requirement.params.iter().find(|(n, _)| *n == name) {
             Some((_, ParamSet::Int(value))) => Some(Dim::Int(*value)),
             Some((_, ParamSet::Names(names))) => StorageFormat::parse(names.first()?).map(Dim::from),
-            None => tuned.iter().find(|(n, _)| n == name).map(|(_, value)| Dim::Int(*value)),
+            None => {
+                let tuned = kernel.tuned.iter().find(|(n, _)| n == name).map(|(_, value)| Dim::Int(*value));
+                // What is chosen with each launch is 1: a single row, or a context in one part.
+                tuned.or_else(|| kernel.chosen.iter().any(|n| n == name).then_some(Dim::Int(1)))
+            }
         }
     })
 }

@@ -9,6 +9,7 @@
 //! The stages do no IO: [`driver`] reads the inputs into a [`source::SourceMap`] and writes or compares the outputs.
 
 pub mod architecture;
+pub mod binding;
 pub mod check;
 pub mod cost;
 pub mod diagnostic;

@@ -1,6 +1,7 @@
 //! Lowering: a checked model becomes ops over buffers, tensors to load, and groups of layers.
 
 mod buffers;
+mod device;
 mod ffn;
 mod group;
 mod mixer;
@@ -17,7 +18,7 @@ pub use self::tensors::{naming, tensors, unnamed};
 pub fn lower(model: &Model, target: Target) -> Program<'_> {
     let ops = ops(model, target);
     let (groups, schedule) = group::group(model);
-    let buffers = buffers::buffers(&ops);
+    let buffers = buffers::buffers(&ops, target);
     let tensors = tensors(model);
     let program = Program { model, target, ops, groups, schedule, buffers, tensors };
     let faults = verify(&program);
@@ -91,6 +92,11 @@ pub fn moe_field(model: &Model, ffn: &str, what: &str) -> String {
     if moes(model).len() > 1 { format!("{what}_{}", identifier(ffn)) } else { what.to_owned() }
 }
 
+/// Rows of contexts, counted once for each head, that the expanded form of latent attention has room for: a whole context at least.
+pub fn expanded_rows(model: &Model) -> usize {
+    model.max_position_embeddings.max(1 << 20)
+}
+
 /// The ops of a step on a target. They do not depend on kernels, so that `check` can ask for coverage before lowering.
 pub fn ops(model: &Model, target: Target) -> Ops {
     let (hidden, vocab) = (model.hidden_size, model.vocab_size);
@@ -137,7 +143,11 @@ pub fn ops(model: &Model, target: Target) -> Ops {
         epilogue.push(op(OpKind::SoftCap { dim: vocab, cap: "FINAL_LOGIT_SOFTCAPPING" }, &[], &[logits]));
     }
     epilogue[0].heading = Some(format!("head: {vocab} tokens{tied}"));
-    Ops { prologue, kinds, epilogue }
+    let ops = Ops { prologue, kinds, epilogue };
+    match target {
+        Target::Cpu => ops,
+        Target::Sm90a => device::ops(model, &ops),
+    }
 }
 
 /// How what a mixer or a feed-forward computes joins the residual stream `x`.

@@ -4,8 +4,12 @@ mod ffn;
 mod maxima;
 mod mixer;
 
+use std::sync::Arc;
+
 use tenon_formats::StorageFormat;
 use tenon_formats::tools::Settings;
+
+use crate::spec::TemplateSpec;
 
 pub use ffn::{Clamp, Ffn, Moe, Router, SharedExpert};
 pub use maxima::{Maxima, StepDims};
@@ -64,6 +68,8 @@ pub struct Model {
     pub mla_forms: Vec<(Target, MlaForms)>,
     /// The largest step that the plan of each target is for.
     pub maxima: Vec<(Target, Maxima)>,
+    /// Cache dtypes that the kernels of each target read, where they do not read all.
+    pub kv_dtypes: Vec<(Target, Vec<KvDtype>)>,
     /// The kernel of each op on each target.
     pub kernels: Vec<(Target, Selection)>,
 }
@@ -255,6 +261,8 @@ pub struct Kernel {
     pub rust: String,
     /// Tunable parameters and the value chosen.
     pub tuned: Vec<(String, u64)>,
+    /// Parameters that are chosen with each launch: the bucket of its rows, and in how many parts a kernel works.
+    pub chosen: Vec<String>,
     /// Why this template: the only one that fits, or the one that KERNEL.toml names, or the higher priority.
     pub reason: &'static str,
     /// The other templates of this op and target, and why not them.
@@ -265,6 +273,19 @@ pub struct Kernel {
     pub flops: crate::expr::Expr,
     /// With how many threads a GPU runs it at the largest step.
     pub launch: Option<Launch>,
+    /// Its template, where it is launched.
+    pub device: Option<DeviceTemplate>,
+}
+
+/// The template of a kernel that is launched: its arguments, its launch and its code.
+#[derive(Clone, Debug)]
+pub struct DeviceTemplate(pub Arc<TemplateSpec>);
+
+/// Templates have unlike names.
+impl PartialEq for DeviceTemplate {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
 }
 
 /// The launch of a kernel at the largest step of a plan, in x, y and z.
@@ -289,6 +310,12 @@ impl Model {
     /// The space of latent attention on a target.
     pub fn mla_forms(&self, target: Target) -> MlaForms {
         self.mla_forms.iter().find(|(t, _)| *t == target).map_or_else(MlaForms::default, |(_, forms)| *forms)
+    }
+
+    /// Those cache dtypes of a list that the kernels of a target read.
+    pub fn kv_dtypes(&self, target: Target, list: &[KvDtype]) -> Vec<KvDtype> {
+        let read = self.kv_dtypes.iter().find(|(t, _)| *t == target).map(|(_, read)| read);
+        list.iter().copied().filter(|dtype| read.is_none_or(|read| read.contains(dtype))).collect()
     }
 
     /// The largest step that the plan of a target is for.

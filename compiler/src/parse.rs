@@ -43,7 +43,12 @@ pub fn parse(sources: &SourceMap, diags: &mut Diagnostics) -> Specs {
     for (file, template) in templates.values_mut() {
         let folder = sources.file(*file).path.strip_suffix("/TEMPLATE.toml");
         let beside = code.iter().filter(|(folders, _)| Some(*folders) == folder).map(|(_, id)| *id);
-        template.iter_mut().for_each(|template| template.code.extend(beside.clone()));
+        let jinja = |id: &FileId| sources.file(*id).path.ends_with(".cu.jinja");
+        let text = beside.clone().find(jinja).map(|id| (id, sources.file(id).text.clone()));
+        template.iter_mut().for_each(|template| {
+            template.code.extend(beside.clone());
+            template.source = text.clone();
+        });
     }
 
     let mut specs = Specs::default();

@@ -1,8 +1,10 @@
 //! The program of one model on one target: ops over named buffers, tensors to load, and how layers are grouped.
 
+mod device;
 mod op;
 mod verify;
 
+pub use device::{Call, DeviceOp, Dtype, FEW_ROWS, MOST_SPLITS, Operand, Part, Store, When, device_dtype, part_of_weight};
 pub use op::{OpKind, Phase};
 pub use verify::{Fault, FaultKind, verify};
 
@@ -86,6 +88,8 @@ pub struct Buffer {
     pub field: String,
     /// What it holds.
     pub buf: Buf,
+    /// Its elements.
+    pub dtype: Dtype,
     /// The first and the last op that touch it, counted over [`Ops::iter`].
     pub live: (usize, usize),
 }

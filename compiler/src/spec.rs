@@ -279,6 +279,8 @@ pub struct TemplateSpec {
     pub target: Spanned<Target>,
     /// For the CPU: the path of the Rust function that implements it.
     pub rust: Option<Spanned<String>>,
+    /// Bytes that its threads may spill to local memory; none where it is not stated.
+    pub max_spill_bytes: Option<Spanned<u64>>,
     /// Which of two fitting templates is taken: the higher one.
     pub priority: Option<Spanned<u64>>,
     /// `[params]`, in the order that names an instance.
@@ -289,6 +291,10 @@ pub struct TemplateSpec {
     pub args: Vec<ArgSpec>,
     /// The CUDA code that stands beside the TEMPLATE.toml.
     pub code: Vec<FileId>,
+    /// The sentence that opens the TEMPLATE.toml, without a full stop.
+    pub about: String,
+    /// The text of `<name>.cu.jinja`, from which instances are made.
+    pub source: Option<(FileId, String)>,
     /// `[numerics]`
     pub numerics: NumericsSpec,
     /// `[cost]`: expressions over params and the step's dims (`tokens`, `context`).
@@ -302,10 +308,28 @@ pub struct ParamRule {
     pub max: Option<Spanned<u64>>,
     pub multiple_of: Option<Spanned<u64>>,
     pub power_of_two: Option<Spanned<bool>>,
+    /// It is passed at launch, and one instance serves all its values.
+    pub at: Option<Spanned<ParamTime>>,
+    /// Rows of a launch for which there is an instance each, ascending: the smallest that holds them is launched.
+    pub bucket: Option<Spanned<Vec<Spanned<u64>>>>,
     /// The values that may be chosen in KERNEL.toml, the default first.
     pub tunable: Option<Spanned<Vec<Spanned<u64>>>>,
     /// The names that this parameter may be (`kv_dtype = ["bf16", "f32"]`).
     pub one_of: Option<Spanned<Vec<Spanned<String>>>>,
+}
+
+/// When a parameter of a kernel gets its value. Without a statement, when the kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamTime {
+    /// With every launch.
+    Launch,
+}
+
+impl ParamRule {
+    /// Whether an instance is compiled for each of its values.
+    pub fn is_compiled(&self) -> bool {
+        self.at.is_none()
+    }
 }
 
 /// `[numerics]`

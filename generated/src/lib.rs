@@ -3,6 +3,11 @@
 
 use tenon_core::model::ModelEntry;
 
+/// The kernels that models launch on a GPU.
+#[cfg(feature = "cuda")]
+#[rustfmt::skip]
+pub mod kernels;
+
 /// bard-mla: 2,674,560 parameters.
 #[cfg(tenon_model = "bard_mla")]
 #[rustfmt::skip]

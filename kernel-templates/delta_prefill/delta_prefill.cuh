@@ -8,6 +8,7 @@
 // state for one span. q, k and v are bf16 and exact on the tensor cores, so lengths of q and k are applied to products; S, U and the
 // weighted pairs are split into two bf16 each, which leaves 2^-16 of a product.
 #pragma once
+#include "sizes.cuh"
 #include "chunk.cuh"
 #include "delta.cuh"
 
@@ -25,7 +26,7 @@ template <int KEY_DIM, int CHUNK> struct DeltaStage {
 };
 
 // A 16 x 16 part on the diagonal, whose strictly lower triangle is in `part`: the inverse of 1 + it, into `high` and `low`. By one warp.
-__device__ __forceinline__ void invert(const float (&part)[16 * 16], bf16* high, bf16* low, int stride) {
+__device__ __forceinline__ void invert(const float (&part)[MMA_TILE * MMA_TILE], bf16* high, bf16* low, int stride) {
     const int column = threadIdx.x % 16;
     float x[16];
 #pragma unroll
@@ -47,7 +48,7 @@ __device__ __forceinline__ void invert(const float (&part)[16 * 16], bf16* high,
 
 // Loads a chunk, of `tokens` before `after` of the next, and computes everything that all rows of the state share. For the preparing warps.
 template <int VALUE_DIM, int KEY_DIM, int CHUNK>
-__device__ __forceinline__ void prepare(const Delta& layer, DeltaStage<KEY_DIM, CHUNK>& stage, float (*room)[16 * 16], int row, int tokens,
+__device__ __forceinline__ void prepare(const Delta& layer, DeltaStage<KEY_DIM, CHUNK>& stage, float (*room)[MMA_TILE * MMA_TILE], int row, int tokens,
                                         int after, int head, int first, int rows) {
     using Stage = DeltaStage<KEY_DIM, CHUNK>;
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -236,7 +237,7 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
     constexpr int TILES = Stage::DEPTH / 8;
     extern __shared__ __align__(16) unsigned char shared[];
     Stage* stages = reinterpret_cast<Stage*>(shared);
-    float(*room)[16 * 16] = reinterpret_cast<float(*)[16 * 16]>(stages + 2);
+    float(*room)[MMA_TILE * MMA_TILE] = reinterpret_cast<float(*)[MMA_TILE * MMA_TILE]>(stages + 2);
     const int first = blockIdx.x * ROWS_OF_BLOCK, head = blockIdx.y, rows = min(ROWS_OF_BLOCK, VALUE_DIM - first);
     const int warp = threadIdx.x / WARP, column = (warp - PREPARING) * ROWS_OF_WARP;
     // Columns that only pad a matrix take part in products, so they hold zeros.

@@ -1,9 +1,10 @@
 // Latent attention of spans of one token: the parts of a context become one output.
 #pragma once
+#include "sizes.cuh"
 #include "latent.cuh"
 
 constexpr int COMBINE_THREADS = 128;
-constexpr int MOST_SPLITS = 256;
+
 
 // A block takes a head of a span. What the parts hold is weighed by how far their maxima are from the largest.
 template <int RANK> __device__ __forceinline__ void mla_combine(const Step& step, const float* workspace, bf16* o_latent, int kv_splits, int heads) {

@@ -1,8 +1,9 @@
 // Keys and values of every head from the latents of whole contexts: [K c, rotated part] and V c.
 #pragma once
+#include "sizes.cuh"
 #include "expanded.cuh"
 
-constexpr int EXPAND_ROWS = 128, EXPAND_COLUMNS = 128, EXPAND_THREADS = 256, EXPAND_STAGES = 3;
+constexpr int EXPAND_COLUMNS = 128, EXPAND_THREADS = 256, EXPAND_STAGES = 3;
 
 // A block makes 128 rows of 128 columns. The columns are those of all heads of the pass, first of keys and then of values: rows of w_k
 // and w_v as they lie in memory. The last blocks of a row of the grid copy the rotated part to the keys of all heads.

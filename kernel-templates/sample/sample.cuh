@@ -3,6 +3,7 @@
 // Probabilities are whole numbers: e^((logit - largest) / temperature) in units of 2^-44. Sums of those do not depend on the order in
 // which threads add, so that the same random number gives the same token every time.
 #pragma once
+#include "sizes.cuh"
 #include "logits.cuh"
 #include "step.cuh"
 
@@ -21,7 +22,7 @@ struct Kept {
 
 struct SampleRoom {
     unsigned long long best[LOGIT_WARPS];
-    Mass bins[256];
+    Mass bins[RADIX_BINS];
     Mass warps[LOGIT_WARPS];
     Mass above;
     unsigned prefix;

@@ -12,6 +12,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::source::{FileId, SourceMap, Span};
 use crate::spec::{ParamRule, TemplateSpec};
 
+/// A number up to this is what one instruction works on: the registers of a matrix fragment, the elements of 16 bytes. No dimension of a
+/// model is as small.
+const MOST_OF_AN_INSTRUCTION: u64 = 16;
+
 /// Checks the code that stands beside one TEMPLATE.toml.
 pub(super) fn check(template: &TemplateSpec, sources: &SourceMap, diags: &mut Diagnostics) {
     let scanned: Vec<(FileId, scan::Code<'_>)> =
@@ -42,6 +46,14 @@ fn literal(
             through.push(*constant);
             names.extend(&constant.1.names);
         }
+    }
+    let number = match through.as_slice() {
+        [] => size.value,
+        [(_, constant)] => constant.value,
+        _ => None,
+    };
+    if number.is_some_and(|number| number <= MOST_OF_AN_INSTRUCTION) {
+        return None;
     }
     let place = |file, range| Span { file, range };
     let message = format!("the size of `{}` in `{}` is a number, and no parameter of the template", array.name, template.name);

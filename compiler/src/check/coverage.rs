@@ -3,13 +3,13 @@
 mod part;
 mod stated;
 
-use part::{Part, part};
+use part::part;
 
 use super::fit::{self, Asked, Misfit};
 use super::{divisors, size};
 use crate::diagnostic::{Diagnostic, Id, listed};
 use crate::model::{Model, Requirement, Target};
-use crate::program::{Op, Ops};
+use crate::program::{Op, Ops, Part};
 use crate::source::{Span, Spanned};
 use crate::spec::{FfnSpec, GqaSpec, MixerSpec, ModelSpec, ParamRule, TemplateSpec};
 

@@ -3,14 +3,17 @@
 mod heads;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::coverage::{self, Failure, Need, Reason};
 use super::launch::{self, Plan, Selected};
 use super::{fit, suggest, suggest_text, templates};
+use crate::binding;
 use crate::cost::{self, Step};
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, quoted};
 use crate::lower;
-use crate::model::{Kernel, Model, Selection, Target};
+use crate::model::{DeviceTemplate, Kernel, Model, Selection, Target};
+use crate::program::OpKind;
 use crate::source::{Span, Spanned};
 use crate::spec::{KernelEntry, KernelSpec, ModelSpec, ParamRule, ParamValue, TemplateSpec};
 
@@ -30,7 +33,7 @@ pub(super) fn select(
         let mut selected = Vec::new();
         for op in ops.iter() {
             let requirement = op.requirement(&model.checkpoint.accept);
-            debug_assert!(templates::knows(&requirement), "{requirement:?} is not in the table of ops");
+            debug_assert!(templates::knows(&requirement, target.value), "{requirement:?} is not in the table of ops");
             let failed = failures.iter().any(|f| f.need.requirement == requirement);
             if failed || selection.iter().any(|(known, _)| *known == requirement) {
                 continue;
@@ -172,8 +175,23 @@ fn tune(
         Some((name.value.clone(), chosen.unwrap_or(default)))
     });
     let tuned: Vec<(String, u64)> = tuned.collect();
+    let asked = |name: &str| need.requirement.params.iter().any(|(param, _)| *param == name);
+    let chosen = template.params.iter().filter(|(name, rule)| rule.value.tunable.is_none() && !asked(&name.value));
+    let kernel = Kernel {
+        template: template.name.clone(),
+        rust: template.rust.as_ref().map(|r| r.value.clone()).unwrap_or_default(),
+        tuned,
+        chosen: chosen.map(|(name, _)| name.value.clone()).collect(),
+        reason,
+        others: Vec::new(),
+        bytes: template.cost.bytes.value.clone(),
+        flops: template.cost.flops.value.clone(),
+        launch: None,
+        device: template.launch.is_some().then(|| DeviceTemplate(Arc::new(template.clone()))),
+    };
+    diags.extend(unbound(need, template));
     for expr in [&template.cost.bytes, &template.cost.flops] {
-        if let Err(e) = cost::evaluate(&expr.value, &need.requirement, &tuned, Step::decode(1)) {
+        if let Err(e) = cost::evaluate(&expr.value, &need.requirement, &kernel, Step::decode(1)) {
             diags.push(
                 Diagnostic::new(Id::TemplateInvalid, format!("a cost of `{}` has no value", template.name))
                     .label(&expr.span.at(e.range.clone()), e.to_string())
@@ -182,16 +200,20 @@ fn tune(
             );
         }
     }
-    (diags.len() == before).then(|| Kernel {
-        template: template.name.clone(),
-        rust: template.rust.as_ref().map(|r| r.value.clone()).unwrap_or_default(),
-        tuned,
-        reason,
-        others: Vec::new(),
-        bytes: template.cost.bytes.value.clone(),
-        flops: template.cost.flops.value.clone(),
-        launch: None,
-    })
+    (diags.len() == before).then_some(kernel)
+}
+
+/// An argument of a template for which the op has nothing.
+fn unbound(need: &Need<'_>, template: &TemplateSpec) -> Option<Diagnostic> {
+    let OpKind::Device(op) = &need.op.kind else { return None };
+    let arg = binding::bindings(template, op).err()?;
+    let names: Vec<&str> = op.operands.iter().map(|(name, _)| *name).collect();
+    let message = format!("`{}` has nothing to pass for the argument `{}`", op.op, arg.name.value);
+    let diagnostic = Diagnostic::new(Id::TemplateInvalid, message)
+        .label(&arg.name.span, "no launch could give it")
+        .context(&template.op.span, format!("has {}", quoted(&names)));
+    let known = || "use a name that the op has, with the type of what it stands for".to_owned();
+    Some(suggest_text(diagnostic, &arg.name, &names, known))
 }
 
 /// What is wrong with one key of an entry in KERNEL.toml.

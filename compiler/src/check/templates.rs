@@ -1,5 +1,7 @@
 //! Templates by themselves: each is about an op that models have, and says what it can do of all its parameters.
 
+mod device;
+
 use tenon_formats::StorageFormat;
 
 use super::{fit, launch, suggest, suggest_text};
@@ -30,10 +32,22 @@ const FORMAT: Param = Param::Name(&{
 });
 const KV_DTYPE: Param = Param::Name(&["f32", "bf16", "fp8_e4m3"]);
 const LAYOUT: Param = Param::Name(&["halves", "interleaved"]);
+const ACT: Param = Param::Name(&["silu", "gelu", "gelu_pytorch_tanh", "relu2"]);
 use Param::Number;
 
-/// Every op that a model can ask for, with its parameters: what [`crate::program::Op::requirement`] gives.
-const OPS: [(&str, &[(&str, Param)]); 47] = [
+/// Ops and their parameters.
+type Ops = &'static [(&'static str, &'static [(&'static str, Param)])];
+
+/// Every op that a model can ask for on a target.
+const fn ops(target: Target) -> Ops {
+    match target {
+        Target::Cpu => OPS,
+        Target::Sm90a => device::OPS,
+    }
+}
+
+/// Every op that a model can ask for on the CPU, with its parameters: what [`crate::program::Op::requirement`] gives.
+const OPS: Ops = &[
     ("embedding", &[("vocab", Number), ("dim", Number), ("format", FORMAT)]),
     ("scale", DIM),
     ("rope_angles", &[("rotary_dim", Number)]),
@@ -113,16 +127,16 @@ const EXPERTS: &[(&str, Param)] = &[
     ("top_k", Number),
     ("dim", Number),
     ("intermediate_size", Number),
-    ("act", Param::Name(&["silu", "gelu", "gelu_pytorch_tanh", "relu2"])),
+    ("act", ACT),
     ("format", FORMAT),
 ];
 
 const CLASSES: [&str; 3] = ["products", "exponentials", "elementwise"];
 const ACCUMULATORS: [&str; 3] = ["f32", "f64", "i32"];
 
-/// Whether `OPS` says of an op what a model asks of it.
-pub(super) fn knows(requirement: &Requirement) -> bool {
-    let op = OPS.iter().find(|(op, _)| *op == requirement.op);
+/// Whether the ops of a target say of an op what a model asks of it.
+pub(super) fn knows(requirement: &Requirement, target: Target) -> bool {
+    let op = ops(target).iter().find(|(op, _)| *op == requirement.op);
     op.is_some_and(|(_, params)| {
         let fits = |((name, param), (asked, set)): (&(&str, Param), &(&str, ParamSet))| {
             let names = |known: &[&str]| matches!(set, ParamSet::Names(names) if names.iter().all(|n| known.contains(n)));
@@ -143,13 +157,15 @@ pub(super) fn check(specs: &Specs, diags: &mut Diagnostics) {
         numerics(template, diags);
         expressions(template, diags);
         launch::check_template(template, diags);
-        match OPS.iter().find(|(op, _)| *op == template.op.value) {
+        device::launches(template, diags);
+        let all = ops(template.target.value);
+        match all.iter().find(|(op, _)| *op == template.op.value) {
             Some((_, params)) => parameters(template, params, diags),
             None => {
-                let ops = OPS.map(|(op, _)| op);
+                let ops: Vec<&str> = all.iter().map(|(op, _)| *op).collect();
                 let diagnostic = invalid(format!("no model has an op `{}`", template.op.value))
                     .label(&template.op.span, "nothing would ask for it");
-                diags.push(suggest_text(diagnostic, &template.op, &ops, || format!("there are {}", quoted(ops))));
+                diags.push(suggest_text(diagnostic, &template.op, &ops, || format!("there are {}", quoted(&ops))));
             }
         }
         for (name, rule) in &template.params {
@@ -279,7 +295,7 @@ fn parameters(template: &TemplateSpec, params: &[(&'static str, Param)], diags: 
     }
     let names: Vec<&str> = params.iter().map(|(name, _)| *name).collect();
     for (key, rule) in &template.params {
-        if rule.value.tunable.is_none() && !names.contains(&key.value.as_str()) {
+        if !device::is_extra(&key.value, &rule.value) && !names.contains(&key.value.as_str()) {
             let diagnostic = invalid(format!("`{}` has no parameter `{}`", op.value, key.value))
                 .label(&key.span, "nothing would ask for it")
                 .context(&op.span, format!("has {}", quoted(&names)));

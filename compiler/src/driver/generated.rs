@@ -41,13 +41,16 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// The files under `<into>/src`, by their path relative to `into`. Nothing where there is no such folder.
+/// Folders of the crate of models that hold generated files and nothing else.
+const FOLDERS: [&str; 2] = ["src", "kernels"];
+
+/// The files under `<into>/src` and `<into>/kernels`, by their path relative to `into`. Nothing where there is no such folder.
 ///
 /// # Errors
 /// A folder or file that cannot be read.
 pub fn generated(into: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
-    walk(&into.join("src"), into, &mut found)?;
+    FOLDERS.iter().try_for_each(|folder| walk(&into.join(folder), into, &mut found))?;
     Ok(found)
 }
 

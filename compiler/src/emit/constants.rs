@@ -47,14 +47,31 @@ pub fn constants(programs: &[Program<'_>]) -> String {
     let modules = programs.iter().map(|p| {
         let target = ident(p.target.name());
         let doc = format!(" One step on {}.", p.target.name());
-        let memory = ident(&format!("{}_memory", p.target.name()));
-        quote!(#[doc = #doc] pub mod #target; mod #memory;)
+        let own = |what: &str| ident(&format!("{}_{what}", p.target.name()));
+        let memory = own("memory");
+        match p.target {
+            Target::Cpu => quote!(#[doc = #doc] pub mod #target; mod #memory;),
+            Target::Sm90a => {
+                let (kernels, weights) = (own("kernels"), own("weights"));
+                quote! {
+                    #[doc = #doc]
+                    #[cfg(feature = "cuda")]
+                    pub mod #target;
+                    #[cfg(feature = "cuda")]
+                    mod #kernels;
+                    #[cfg(feature = "cuda")]
+                    mod #memory;
+                    #[cfg(feature = "cuda")]
+                    mod #weights;
+                }
+            }
+        }
     });
     let (hidden, vocab, positions) = (int(model.hidden_size), int(model.vocab_size), int(model.max_position_embeddings));
     let (layers, eps) = (int(model.pattern.len()), f32_literal(model.rms_norm_eps as f32));
     let parameters = TokenStream::from(proc_macro2::TokenTree::from(proc_macro2::Literal::u64_unsuffixed(program.parameters())));
     let (factors, mixers, ffns) = (factors(model), parts::mixers(model), parts::ffns(model));
-    let kv_layers = kv_layers(program);
+    let kv_layers = kv_layers(programs);
     let info = info(program);
     let entry = entry(programs);
     let asserts = asserts(program);
@@ -86,6 +103,7 @@ pub fn constants(programs: &[Program<'_>]) -> String {
     let mut imports = Imports::of(&body);
     let runtime: Vec<TokenStream> =
         RUNTIME.iter().filter_map(|(path, names)| imports.take(path, names.iter().copied())).collect();
+    let on_device = imports.take("tenon_core::model", ["OnDevice"]).map(|import| quote!(#[cfg(feature = "cuda")] #import));
     rust(
         &[&header, &edit_line(&model.folder)],
         quote! {
@@ -99,6 +117,7 @@ pub fn constants(programs: &[Program<'_>]) -> String {
             pub mod weights;
             #space
             #(#runtime)*
+            #on_device
             #space
             pub use config::CONFIG;
             #space
@@ -140,17 +159,19 @@ pub fn dtype_name(dtype: KvDtype) -> TokenStream {
     }
 }
 
-/// Cache dtypes that every mixer with a cache allows, in the order of the first. A model without any takes f32, of nothing.
-pub fn common_dtypes(model: &Model) -> Vec<KvDtype> {
+/// Cache dtypes that every mixer with a cache allows and the target holds, in the order of the first. A model without any takes f32, of
+/// nothing.
+pub fn common_dtypes(model: &Model, target: Target) -> Vec<KvDtype> {
     let caches: Vec<&KvCache> = lower::mixers(model).iter().filter_map(|(_, mixer)| mixer.kv()).collect();
     let Some(first) = caches.first() else { return vec![KvDtype::F32] };
-    first.dtypes.iter().copied().filter(|d| caches.iter().all(|kv| kv.dtypes.contains(d))).collect()
+    let held = model.kv_dtypes(target, &first.dtypes);
+    held.into_iter().filter(|d| caches.iter().all(|kv| kv.dtypes.contains(d))).collect()
 }
 
-fn kv_layers(program: &Program<'_>) -> TokenStream {
-    let model = program.model;
+fn kv_layers(programs: &[Program<'_>]) -> TokenStream {
+    let model = programs[0].model;
     let space = blank();
-    let dtypes = common_dtypes(model);
+    let dtypes = common_dtypes(model, Target::Cpu);
     let (count, names) = (int(dtypes.len()), dtypes.iter().map(|d| dtype_name(*d)));
     let of_layer: Vec<CacheDtype> = (0..model.pattern.len()).map(|l| lower::cache_dtype(model, l)).collect();
     let item = |cache: &CacheDtype| match cache {
@@ -168,12 +189,22 @@ fn kv_layers(program: &Program<'_>) -> TokenStream {
         let all = of_layer.iter().map(item);
         quote!([#(#all),*])
     };
+    let on_device = programs.iter().find(|p| p.target == Target::Sm90a).map(|program| {
+        let dtypes = common_dtypes(model, program.target);
+        let (count, names) = (int(dtypes.len()), dtypes.iter().map(|d| dtype_name(*d)));
+        quote! {
+            /// What the cache may be on sm_90a, the default first.
+            #[cfg(feature = "cuda")]
+            pub const SM_90A_KV_CACHE_DTYPES: [KvDtypeName; #count] = [#(#names),*];
+        }
+    });
     quote! {
         #space
         /// What the cache may be, the default first.
         pub const KV_CACHE_DTYPES: [KvDtypeName; #count] = [#(#names),*];
         /// The cache of each layer.
         pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = #table;
+        #on_device
     }
 }
 
@@ -332,7 +363,10 @@ fn optional(text: Option<&str>) -> TokenStream {
 }
 
 fn entry(programs: &[Program<'_>]) -> TokenStream {
-    // A target without an emitter has no program: there is one of the CPU, or none.
+    let device = match programs.iter().find(|p| p.target == Target::Sm90a) {
+        Some(_) => quote!(Some(OnDevice { load: sm_90a::load, kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES })),
+        None => quote!(None),
+    };
     let cpu = if programs.iter().any(|p| p.target == Target::Cpu) { quote!(Some(cpu::load)) } else { quote!(None) };
     let kind = super::weights::checkpoint_kind(programs[0].model);
     quote! {
@@ -340,6 +374,8 @@ fn entry(programs: &[Program<'_>]) -> TokenStream {
         pub const ENTRY: ModelEntry = ModelEntry {
             info: &INFO,
             cpu: #cpu,
+            #[cfg(feature = "cuda")]
+            sm_90a: #device,
             workspace: &cpu_memory::WORKSPACE,
             checkpoint: &CheckpointNeeds {
                 kind: CheckpointKind::#kind,

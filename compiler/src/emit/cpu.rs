@@ -180,7 +180,7 @@ fn block(program: &Program<'_>, kind: usize) -> TokenStream {
 }
 
 /// `Layers 0..30`, or where they are many stretches, how many they are.
-fn which(layers: &[usize], all: usize) -> String {
+pub fn which(layers: &[usize], all: usize) -> String {
     let text = ranges(layers);
     if text.matches(',').count() < 8 { format!("Layers {text}") } else { format!("{} of {all} layers", layers.len()) }
 }

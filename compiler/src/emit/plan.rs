@@ -11,9 +11,11 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::cost::{self, Cost, Step};
+use super::device::instance;
 use crate::diagnostic::thousands;
-use crate::model::{Kernel, KvDtype, Model, ParamSet};
-use crate::program::{Op, OpKind, Phase, Program, RowsOf};
+use crate::model::{Kernel, KvDtype, ParamSet, Requirement};
+use crate::program::{Op, OpKind, Phase, Program, RowsOf, When};
+use crate::spec::TemplateSpec;
 
 pub use facts::facts;
 pub use fit::{Ask, Unplanned, fit};
@@ -59,7 +61,7 @@ pub struct Deployment {
 /// Computes what a deployment holds.
 pub fn deployment(program: &Program<'_>) -> Deployment {
     let model = program.model;
-    let dtypes = super::constants::common_dtypes(model);
+    let dtypes = super::constants::common_dtypes(model, program.target);
     let named = |f: &dyn Fn(KvDtype) -> u64| dtypes.iter().map(|d| (d.as_str().to_owned(), f(*d))).collect();
     let workspace = workspace(program);
     let decode_context = PLAN_CONTEXT.min(model.max_position_embeddings as u64);
@@ -105,9 +107,9 @@ fn weighted<'p>(program: &'p Program<'_>, runs_at_all: impl Fn(&Op) -> bool) -> 
     ops
 }
 
-/// Whether an op computes spans of several tokens only.
-const fn is_prefill(op: &Op) -> bool {
-    matches!(op.kind.phase(), Some(Phase::Prefill))
+/// Whether an op computes spans of several tokens only, or steps of many rows.
+fn is_prefill(op: &Op) -> bool {
+    matches!(op.kind.phase(), Some(Phase::Prefill)) || matches!(&op.kind, OpKind::Device(op) if op.when == When::Many)
 }
 
 /// The cost of an op in a decode step, with the first accepted format and the default dtype.
@@ -115,7 +117,7 @@ fn cost(program: &Program<'_>, op: &Op, context: u64) -> Cost {
     let requirement = op.requirement(&program.model.checkpoint.accept);
     let kernel = program.model.kernel(program.target, &requirement);
     let value =
-        |expr| cost::evaluate(expr, &requirement, &kernel.tuned, Step::decode(context)).expect("check evaluates every cost");
+        |expr| cost::evaluate(expr, &requirement, kernel, Step::decode(context)).expect("check evaluates every cost");
     Cost { bytes: value(&kernel.bytes), flops: value(&kernel.flops) }
 }
 
@@ -149,7 +151,7 @@ fn target(program: &Program<'_>, text: &mut String) {
         format!(
             "decode, 1 sequence, context {}, weights {first}, cache {}",
             thousands(facts.decode_context),
-            default_dtype(model)
+            default_dtype(program)
         ),
     );
     line(text, row("op", "kernel", "times", "bytes", "flops", "buffers"));
@@ -173,8 +175,8 @@ pub(super) fn line(text: &mut String, line: String) {
     text.push('\n');
 }
 
-fn default_dtype(model: &Model) -> &'static str {
-    super::constants::common_dtypes(model).first().map_or("none", |d| d.as_str())
+fn default_dtype(program: &Program<'_>) -> &'static str {
+    super::constants::common_dtypes(program.model, program.target).first().map_or("none", |d| d.as_str())
 }
 
 fn row(op: &str, kernel: &str, times: &str, bytes: &str, flops: &str, buffers: &str) -> String {
@@ -192,8 +194,15 @@ fn section(program: &Program<'_>, ops: &[Op], times: usize, context: u64, text: 
         let (mut reads, writes) = (names(&op.reads), names(&op.writes));
         let (from, to) = beside_buffers(&op.kind);
         reads.extend(from);
-        let target = to.unwrap_or_else(|| writes.join(", "));
+        let target = match to {
+            Some(to) if matches!(op.kind, OpKind::Device(_)) && !writes.is_empty() => format!("{}, {to}", writes.join(", ")),
+            Some(to) => to,
+            None => writes.join(", "),
+        };
         let accumulate = matches!(
+            &op.kind,
+            OpKind::Device(device) if device.in_place && !device.writes.iter().any(|name| name == "cache")
+        ) || matches!(
             op.kind,
             OpKind::Linear { accumulate: true, .. }
                 | OpKind::RmsNormAdd { .. }
@@ -228,6 +237,10 @@ fn beside_buffers(kind: &OpKind) -> (Option<String>, Option<String>) {
         OpKind::RopeAngles { rope, .. } => (None, Some(rope.clone())),
         OpKind::Route { routes, .. } => (None, Some(routes.clone())),
         OpKind::Experts { routes, .. } => (Some(routes.clone()), None),
+        OpKind::Device(op) => {
+            let listed = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+            (listed(&op.reads), listed(&op.writes))
+        }
         _ => (None, None),
     }
 }
@@ -244,6 +257,9 @@ fn label(op: &Op, name: &str) -> String {
 pub(crate) fn instance(program: &Program<'_>, op: &Op) -> String {
     let requirement = op.requirement(&program.model.checkpoint.accept);
     let kernel = program.model.kernel(program.target, &requirement);
+    if let Some(template) = &kernel.device {
+        return launched(requirement, kernel, &template.0);
+    }
     let mut name = kernel.template.clone();
     for (param, value) in &requirement.params {
         if let ParamSet::Int(value) = value {
@@ -254,6 +270,13 @@ pub(crate) fn instance(program: &Program<'_>, op: &Op) -> String {
         let _ = write!(name, "_{param}{value}");
     }
     name
+}
+
+/// The instance that a decode step launches: of the first format and dtype, for one row.
+fn launched(requirement: Requirement, kernel: &Kernel, template: &TemplateSpec) -> String {
+    let values = instance::values(&instance::Launched { requirement, kernel, template });
+    let first: Vec<_> = values.into_iter().filter_map(|(name, values)| Some((name, values.into_iter().next()?))).collect();
+    instance::name(template, &first)
 }
 
 fn short(param: &str) -> &str {
@@ -303,7 +326,8 @@ fn selected<'p>(program: &Program<'p>) -> Vec<(&'static str, &'p Kernel)> {
 fn selection(program: &Program<'_>, text: &mut String) {
     line(text, "kernels".to_owned());
     for (op, kernel) in selected(program) {
-        line(text, format!("  {op:<18} {:<24} {} ({})", kernel.template, kernel.rust, kernel.reason));
+        let what = kernel.device.as_ref().map_or(&kernel.rust, |template| &template.0.about);
+        line(text, format!("  {op:<18} {:<24} {what} ({})", kernel.template, kernel.reason));
     }
 }
 
@@ -316,7 +340,14 @@ fn buffers(program: &Program<'_>, text: &mut String) {
         };
         line(
             text,
-            format!("  {:<10} [{rows}, {}] f32, ops {}..={}", buffer.field, buffer.buf.width, buffer.live.0, buffer.live.1),
+            format!(
+                "  {:<10} [{rows}, {}] {}, ops {}..={}",
+                buffer.field,
+                buffer.buf.width,
+                buffer.dtype.as_str(),
+                buffer.live.0,
+                buffer.live.1
+            ),
         );
     }
 }

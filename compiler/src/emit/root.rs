@@ -24,6 +24,16 @@ pub fn root(models: &[Vec<Program<'_>>]) -> String {
         let (module, name) = (ident(&programs[0].model.module()), programs[0].model.module());
         quote!(#[cfg(tenon_model = #name)] &#module::ENTRY,)
     });
+    let launches = models.iter().flatten().any(|program| program.target.launches());
+    let kernels = launches.then(|| {
+        quote! {
+            #space
+            /// The kernels that models launch on a GPU.
+            #[cfg(feature = "cuda")]
+            #[rustfmt::skip]
+            pub mod kernels;
+        }
+    });
     rust(
         &[
             "Every model under model-specs/, compiled.",
@@ -31,6 +41,7 @@ pub fn root(models: &[Vec<Program<'_>>]) -> String {
         ],
         quote! {
             use tenon_core::model::ModelEntry;
+            #kernels
             #(#modules)*
             #space
             /// The models that are compiled in, in the order of their names.

@@ -65,6 +65,8 @@ fn whole_markers(formatted: &str) -> Vec<String> {
             lines.push(format!("{line}{argument}{end}"));
         } else if line.trim_start().starts_with("const ") && line.contains("Spec::new(") && !line.ends_with(';') {
             lines.push(one_line(line, &mut rest));
+        } else if line.trim_start().starts_with("k.") && !line.ends_with(';') {
+            lines.push(joined(line, &mut rest));
         } else if line.ends_with("::<") {
             let mut arguments: Vec<&str> = Vec::new();
             let mut call = String::new();
@@ -83,6 +85,23 @@ fn whole_markers(formatted: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+/// A launch, up to its semicolon, on one line.
+fn joined<'t>(first: &str, rest: &mut impl Iterator<Item = &'t str>) -> String {
+    let mut text = first.to_owned();
+    for part in rest.map(str::trim) {
+        if text.ends_with(',') && part.starts_with([')', '>']) {
+            text.pop();
+        } else if text.ends_with(',') {
+            text.push(' ');
+        }
+        text.push_str(part);
+        if part.ends_with(';') {
+            break;
+        }
+    }
+    text
 }
 
 /// A constant that names a tensor, up to its semicolon, on one line: a table of tensors is read by column.

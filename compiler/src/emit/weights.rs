@@ -111,7 +111,7 @@ fn file(program: &Program<'_>, header: &str, mut imports: Imports, own: Option<T
 }
 
 /// The constant that names a tensor. Two kinds of block each have their own.
-fn spec_name(program: &Program<'_>, tensor: &Tensor) -> proc_macro2::Ident {
+pub fn spec_name(program: &Program<'_>, tensor: &Tensor) -> proc_macro2::Ident {
     match tensor.kind {
         Some(kind) if program.model.kinds.len() > 1 => {
             constant(&format!("{}_{}", lower::field_name(&program.model.kinds[kind].name), tensor.role.field()))

@@ -1,9 +1,10 @@
 //! The buffers that ops name, with their lifetimes.
 
-use crate::program::{Buffer, Ops};
+use crate::model::Target;
+use crate::program::{Buffer, Dtype, Ops, device_dtype};
 
 /// Lists the buffers that ops name, with their lifetimes.
-pub(super) fn buffers(ops: &Ops) -> Vec<Buffer> {
+pub(super) fn buffers(ops: &Ops, target: Target) -> Vec<Buffer> {
     let mut found: Vec<Buffer> = Vec::new();
     for (at, op) in ops.iter().enumerate() {
         for buf in op.reads.iter().chain(&op.writes) {
@@ -13,7 +14,11 @@ pub(super) fn buffers(ops: &Ops) -> Vec<Buffer> {
             }
             let taken = found.iter().any(|b| b.field == buf.name);
             let field = if taken { format!("{}_{}", buf.name, buf.width) } else { buf.name.to_owned() };
-            found.push(Buffer { field, buf: *buf, live: (at, at) });
+            let dtype = match target {
+                Target::Cpu => Dtype::F32,
+                Target::Sm90a => device_dtype(buf.name),
+            };
+            found.push(Buffer { field, buf: *buf, dtype, live: (at, at) });
         }
     }
     found

@@ -19,7 +19,7 @@ pub(super) fn mixer(
     let h = tokens("h", model.hidden_size);
     ops.push(rms_norm(mixer_norm(model), residual.x, h, "RMS_NORM_EPS"));
     let what = match mixer {
-        Mixer::Gqa(gqa) => self::gqa(model, name, gqa, ropes, h, residual, ops),
+        Mixer::Gqa(gqa) => self::gqa(model, target, name, gqa, ropes, h, residual, ops),
         Mixer::Mla(mla) => self::mla(model, target, name, mla, ropes, h, residual, ops),
         Mixer::Mamba2(mamba) => mamba2(model, name, mamba, h, residual, ops),
         Mixer::GatedDeltaNet(delta) => gated_delta_net(delta, h, residual, ops),
@@ -27,7 +27,17 @@ pub(super) fn mixer(
     ops[first].heading = Some(format!("{name}: {what}"));
 }
 
-fn gqa(model: &Model, name: &str, gqa: &Gqa, ropes: &[(String, Rope)], h: Buf, residual: Residual, ops: &mut Vec<Op>) -> String {
+#[allow(clippy::too_many_arguments, reason = "what the ops refer to, each by its own name")]
+fn gqa(
+    model: &Model,
+    target: Target,
+    name: &str,
+    gqa: &Gqa,
+    ropes: &[(String, Rope)],
+    h: Buf,
+    residual: Residual,
+    ops: &mut Vec<Op>,
+) -> String {
     let (q, k, v) = (tokens("q", gqa.q_dim()), tokens("k", gqa.kv_dim()), tokens("v", gqa.kv_dim()));
     let (attn, gate) = (tokens("attn", gqa.q_dim()), tokens("attn_gate", gqa.q_dim()));
     let head_dim = gqa.head_dim;
@@ -51,7 +61,7 @@ fn gqa(model: &Model, name: &str, gqa: &Gqa, ropes: &[(String, Rope)], h: Buf, r
             ops.push(rotate(ropes, rope, to, head_dim, false));
         }
     }
-    let dtypes = dtypes(&gqa.kv);
+    let dtypes = dtypes(model, target, &gqa.kv);
     ops.push(op(OpKind::KvAppend { kv_heads: gqa.kv_heads, head_dim, dtypes: dtypes.clone() }, &[k, v], &[]));
     let attention = OpKind::Attention {
         heads: gqa.heads,
@@ -117,7 +127,7 @@ fn mla(
     if mla.query_scale.is_some() {
         ops.push(op(OpKind::QueryScale { dim: q.width, factor: constant("query_scale") }, &[], &[q]));
     }
-    let dtypes = dtypes(&mla.kv);
+    let dtypes = dtypes(model, target, &mla.kv);
     let append = OpKind::LatentAppend { rank: mla.kv_lora_rank, rope_dim: mla.rope_dim, dtypes: dtypes.clone() };
     ops.push(op(append, &[latent], &[]));
     let forms = model.mla_forms(target);
@@ -207,8 +217,8 @@ fn rotate(ropes: &[(String, Rope)], rope: &Rope, to: Buf, head_dim: usize, tail:
 }
 
 /// Layers at the edges may keep a dtype of their own, and the same function runs them: it must cover that dtype too.
-fn dtypes(kv: &KvCache) -> Vec<KvDtype> {
-    let mut dtypes = kv.dtypes.clone();
+fn dtypes(model: &Model, target: Target, kv: &KvCache) -> Vec<KvDtype> {
+    let mut dtypes = model.kv_dtypes(target, &kv.dtypes);
     dtypes.extend(kv.edges.map(|e| e.dtype).filter(|d| !kv.dtypes.contains(d)));
     dtypes
 }

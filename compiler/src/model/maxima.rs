@@ -42,20 +42,47 @@ impl Maxima {
     /// | `context` | tokens of one sequence, cached ones included | `context` | `max_position_embeddings` |
     /// | `page_size` | tokens of a page of the cache | `page_size` | `[<target>.limits] page_size` |
     /// | `pages` | pages of the cache | `pages` | `[<target>.limits] pages` |
+    /// | `prefill_spans` | sequences with several tokens in the step | `sequences` | `[<target>.limits] sequences` |
+    /// | `decode_spans` | sequences with one token in the step | `sequences` | `[<target>.limits] sequences` |
+    /// | `span_tokens` | tokens of the longest span | `step_tokens` | `[<target>.limits] step_tokens` |
+    /// | `slots` | recurrent states that are kept | `sequences` | `[<target>.limits] sequences` |
     ///
-    /// In how many parts a decode kernel splits a context is a tunable parameter of its template: an instance has one.
-    pub const DIMS: [&'static str; 6] = ["tokens", "logit_rows", "sequences", "context", "page_size", "pages"];
+    /// In how many parts a decode kernel splits a context is a parameter of its template.
+    pub const DIMS: [&'static str; 10] = [
+        "tokens",
+        "logit_rows",
+        "sequences",
+        "context",
+        "page_size",
+        "pages",
+        "prefill_spans",
+        "decode_spans",
+        "span_tokens",
+        "slots",
+    ];
 
     /// The largest step.
     pub const fn largest(self) -> StepDims {
-        StepDims([self.step_tokens, self.step_tokens, self.sequences, self.context, self.page_size, self.pages])
+        let Self { step_tokens, sequences, context, page_size, pages } = self;
+        StepDims([
+            step_tokens,
+            step_tokens,
+            sequences,
+            context,
+            page_size,
+            pages,
+            sequences,
+            sequences,
+            step_tokens,
+            sequences,
+        ])
     }
 
     /// The key below `[<target>.limits]` that bounds a step dimension; `None` for the context, which the model states.
     pub fn key(dim: &str) -> Option<&'static str> {
         Some(match dim {
-            "tokens" | "logit_rows" => "step_tokens",
-            "sequences" => "sequences",
+            "tokens" | "logit_rows" | "span_tokens" => "step_tokens",
+            "sequences" | "prefill_spans" | "decode_spans" | "slots" => "sequences",
             "page_size" => "page_size",
             "pages" => "pages",
             _ => return None,
@@ -70,6 +97,17 @@ impl StepDims {
     /// What a name stands for.
     pub fn get(self, name: &str) -> Option<Dim> {
         Maxima::DIMS.iter().position(|dim| *dim == name).map(|at| Dim::Int(self.0[at]))
+    }
+
+    /// The same with at most so many rows.
+    pub fn at_most(self, rows: u64) -> Self {
+        let mut dims = self;
+        for (dim, name) in dims.0.iter_mut().zip(Maxima::DIMS) {
+            if matches!(name, "tokens" | "logit_rows" | "sequences" | "prefill_spans" | "decode_spans" | "span_tokens") {
+                *dim = (*dim).min(rows);
+            }
+        }
+        dims
     }
 
     /// The same with another value for all dimensions of one key; see [`Maxima::key`].
@@ -93,10 +131,10 @@ mod tests {
         let maxima = Maxima { step_tokens: 2, sequences: 3, context: 5, page_size: 7, pages: 11 };
         let largest = maxima.largest();
         let values = Maxima::DIMS.map(|dim| largest.get(dim));
-        assert_eq!(values, [2, 2, 3, 5, 7, 11].map(|n| Some(Dim::Int(n))));
+        assert_eq!(values, [2, 2, 3, 5, 7, 11, 3, 3, 2, 3].map(|n| Some(Dim::Int(n))));
         assert_eq!(largest.get("kv_splits"), None);
         assert!(Maxima::DIMS.iter().all(|dim| (Maxima::key(dim).is_none()) == (*dim == "context")));
-        assert_eq!(largest.with(Some("step_tokens"), 13).0, [13, 13, 3, 5, 7, 11]);
-        assert_eq!(largest.with(None, 13).0, [2, 2, 3, 13, 7, 11]);
+        assert_eq!(largest.with(Some("step_tokens"), 13).0, [13, 13, 3, 5, 7, 11, 3, 3, 13, 3]);
+        assert_eq!(largest.with(None, 13).0, [2, 2, 3, 13, 7, 11, 3, 3, 2, 3]);
     }
 }

@@ -1,11 +1,14 @@
 //! TEMPLATE.toml: what one kernel can do.
 
 use super::{SIZE, TARGETS, whereabouts};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, Id};
 use crate::expr::{Expr, ExprKind};
-use crate::reader::{Table, Value, read_file};
+use crate::reader::{Table, Value, Vocabulary, read_file};
 use crate::source::{FileId, Source, Spanned};
-use crate::spec::{ArgSpec, CostSpec, IndexWidth, LaunchSpec, NumericsSpec, ParamRule, TemplateSpec};
+use crate::spec::{ArgSpec, CostSpec, IndexWidth, LaunchSpec, NumericsSpec, ParamRule, ParamTime, TemplateSpec};
+
+const TIMES: Vocabulary<ParamTime> =
+    Vocabulary { names: &[("launch", ParamTime::Launch)], not_yet: &[], not_yet_id: Id::UnknownValue };
 
 /// Reads one TEMPLATE.toml.
 pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diagnostics) -> Option<TemplateSpec> {
@@ -13,6 +16,7 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
         let op = root.required("op").and_then(|v| v.text());
         let target = root.required("target").and_then(|v| v.choice(&TARGETS));
         let rust = root.optional("rust").and_then(|v| v.text());
+        let max_spill_bytes = root.optional("max_spill_bytes").and_then(|v| v.integer(SIZE));
         let priority = root.optional("priority").and_then(|v| v.integer(0..=1000));
         let params = params(root.table("params"));
         // An absent table is fine, and one with errors has reported them: then the file is refused.
@@ -27,15 +31,24 @@ pub(super) fn read(file: FileId, source: &Source, folder: &str, diags: &mut Diag
             op: op?,
             target: target?,
             rust,
+            max_spill_bytes,
             priority,
             params: params?,
             launch,
             args: args.into_iter().collect::<Option<_>>()?,
             code: Vec::new(),
+            about: about(&source.text),
+            source: None,
             numerics: numerics?,
             cost: cost?,
         })
     })
+}
+
+/// The comment that opens a file, up to its first full stop.
+fn about(text: &str) -> String {
+    let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect::<Vec<_>>().join(" ");
+    comment.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
 fn params(mut table: Table<'_>) -> Option<Vec<(Spanned<String>, Spanned<ParamRule>)>> {
@@ -56,6 +69,8 @@ fn rule(value: &Value<'_>) -> Option<Spanned<ParamRule>> {
         max: table.optional("max").and_then(|v| v.integer(SIZE)),
         multiple_of: table.optional("multiple_of").and_then(|v| v.integer(SIZE)),
         power_of_two: table.optional("power_of_two").and_then(|v| v.boolean()),
+        at: table.optional("at").and_then(|v| v.choice(&TIMES)),
+        bucket: table.optional("bucket").and_then(|v| v.set(|n| n.integer(SIZE))),
         tunable: table.optional("tunable").and_then(|v| v.set(|n| n.integer(SIZE))),
         one_of: None,
     };
@@ -84,17 +99,19 @@ fn launch(mut table: Table<'_>) -> Option<LaunchSpec> {
     let grid = table.required("grid").and_then(axes);
     let block = table.required("block").and_then(axes);
     let shared_bytes = table.required("shared_bytes").and_then(|v| size(&v));
+    let overlaps = table.required("overlaps").and_then(|v| v.boolean());
     table.finish();
-    Some(LaunchSpec { header, grid: grid?, block: block?, shared_bytes: shared_bytes? })
+    Some(LaunchSpec { header, grid: grid?, block: block?, shared_bytes: shared_bytes?, overlaps: overlaps? })
 }
 
 fn arg(mut table: Table<'_>) -> Option<ArgSpec> {
     let name = table.required("name").and_then(|v| v.text_that("the name of a parameter in C++ and Rust", is_identifier));
     let ty = table.required("type").and_then(|v| v.text());
     let shape = table.optional("shape").and_then(|v| v.list(|dim| size(dim)));
+    let optional = table.optional("optional").and_then(|v| v.boolean());
     let index = table.optional("index").and_then(|v| index(&v));
     table.finish();
-    Some(ArgSpec { name: name?, ty: ty?, shape, index })
+    Some(ArgSpec { name: name?, ty: ty?, shape, optional, index })
 }
 
 fn index(value: &Value<'_>) -> Option<Spanned<IndexWidth>> {

@@ -114,6 +114,7 @@ pub(super) fn of(key: &str) -> Option<&'static str> {
         "grid" => "the kernel: blocks in x, y and z, from what it takes its block index for",
         "block" => "the kernel: threads of a block in x, y and z",
         "shared_bytes" => "the kernel: bytes of its dynamic shared memory; 0 where it has none",
+        "overlaps" => "the kernel: true where it calls wait_for_previous() before it reads what another wrote",
         "type" => "the kernel's signature: what ends in `*` is memory, and has a `shape`",
         "depth" => "the kernel: the length of its longest sum, as an expression over its params",
         "bytes" => "the kernel: bytes read and written, as an expression over its params",

@@ -2,7 +2,7 @@
 
 use tenon_formats::StorageFormat;
 
-use super::Op;
+use super::{DeviceOp, Op};
 use crate::architecture::Role;
 use crate::model::{Activation, KvDtype, MlaForm, ParamSet, Requirement};
 
@@ -108,12 +108,15 @@ pub enum OpKind {
     GatherLogitRows { dim: usize },
     /// x = cap tanh(x / cap)
     SoftCap { dim: usize, cap: &'static str },
+    /// A launch on a device.
+    Device(Box<DeviceOp>),
 }
 
 impl OpKind {
     /// The weight that it reads, where it reads one.
-    pub const fn weight(&self) -> Option<Role> {
+    pub fn weight(&self) -> Option<Role> {
         Some(match self {
+            Self::Device(op) => return op.weight,
             Self::Embedding { weight, .. }
             | Self::RmsNorm { weight, .. }
             | Self::RmsNormAdd { weight, .. }
@@ -128,16 +131,18 @@ impl OpKind {
     }
 
     /// The spans that it computes; `None` where it computes all.
-    pub const fn phase(&self) -> Option<Phase> {
+    pub fn phase(&self) -> Option<Phase> {
         match self {
+            Self::Device(op) => op.phase,
             Self::Mla { phase, .. } | Self::Mamba2 { phase, .. } | Self::Delta { phase, .. } => Some(*phase),
             _ => None,
         }
     }
 
-    /// Whether it changes what it writes, which must then hold something already.
-    pub const fn is_in_place(&self) -> bool {
+    /// Whether it changes what it writes (an op of a device: what it writes first), which must then hold something already.
+    pub fn is_in_place(&self) -> bool {
         match self {
+            Self::Device(op) => op.in_place,
             Self::Scale { .. }
             | Self::RmsNormAdd { .. }
             | Self::HeadNorm { .. }
@@ -178,6 +183,10 @@ impl Op {
     pub fn requirement(&self, accept: &[StorageFormat]) -> Requirement {
         let int = |n: usize| ParamSet::Int(n as u64);
         let formats = || ParamSet::Names(accept.iter().map(|f| f.as_str()).collect());
+        if let OpKind::Device(op) = &self.kind {
+            let params = op.params.iter().map(|(name, set)| (*name, if *name == "format" { formats() } else { set.clone() }));
+            return Requirement { op: op.op, params: params.collect() };
+        }
         let dtypes = |d: &[KvDtype]| ParamSet::Names(d.iter().map(|d| d.as_str()).collect());
         let name = |name: &'static str| ParamSet::Names(vec![name]);
         let layout = |interleaved| name(if interleaved { "interleaved" } else { "halves" });
@@ -308,6 +317,7 @@ impl Op {
             OpKind::AddScaled { dim, .. } => ("add_scaled", vec![("dim", int(*dim))]),
             OpKind::GatherLogitRows { dim } => ("gather_logit_rows", vec![("dim", int(*dim))]),
             OpKind::SoftCap { dim, .. } => ("soft_cap", vec![("dim", int(*dim))]),
+            OpKind::Device(_) => unreachable!("an op of a device says what it asks"),
         };
         Requirement { op, params }
     }

@@ -72,6 +72,8 @@ enum Place<'p> {
     Routes(&'p str),
     /// Keys and values, or latents, of the layer.
     Cache,
+    /// What kernels of a device hand on to each other.
+    Named(&'p str),
 }
 
 /// What has been written, and in spans of which phase: `None` is both.
@@ -146,12 +148,13 @@ fn section<'p>(program: &Program<'_>, ops: &'p [Op], first: usize, written: &mut
         let phase = op.kind.phase();
         let mut reads: Vec<Place<'p>> = op.reads.iter().copied().map(Place::Buffer).chain(read_beside(&op.kind)).collect();
         if op.kind.is_in_place() {
-            reads.extend(op.writes.iter().copied().map(Place::Buffer));
+            let changed = if matches!(op.kind, OpKind::Device(_)) { 1 } else { op.writes.len() };
+            reads.extend(op.writes.iter().take(changed).copied().map(Place::Buffer));
         }
         for place in reads {
             let of = || match place {
                 Place::Buffer(buf) => name(program, &buf),
-                Place::Angles(field) | Place::Routes(field) => field.to_owned(),
+                Place::Angles(field) | Place::Routes(field) | Place::Named(field) => field.to_owned(),
                 Place::Cache => "cache".to_owned(),
             };
             let known: Vec<Option<Phase>> =
@@ -171,21 +174,23 @@ fn section<'p>(program: &Program<'_>, ops: &'p [Op], first: usize, written: &mut
     }
 }
 
-fn read_beside(kind: &OpKind) -> Option<Place<'_>> {
+fn read_beside(kind: &OpKind) -> Vec<Place<'_>> {
     match kind {
-        OpKind::Rope { rope, .. } => Some(Place::Angles(rope)),
-        OpKind::Attention { .. } | OpKind::Mla { .. } => Some(Place::Cache),
-        OpKind::Experts { routes, .. } => Some(Place::Routes(routes)),
-        _ => None,
+        OpKind::Rope { rope, .. } => vec![Place::Angles(rope)],
+        OpKind::Attention { .. } | OpKind::Mla { .. } => vec![Place::Cache],
+        OpKind::Experts { routes, .. } => vec![Place::Routes(routes)],
+        OpKind::Device(op) => op.reads.iter().map(|name| Place::Named(name)).collect(),
+        _ => Vec::new(),
     }
 }
 
-fn written_beside(kind: &OpKind) -> Option<Place<'_>> {
+fn written_beside(kind: &OpKind) -> Vec<Place<'_>> {
     match kind {
-        OpKind::RopeAngles { rope, .. } => Some(Place::Angles(rope)),
-        OpKind::KvAppend { .. } | OpKind::LatentAppend { .. } => Some(Place::Cache),
-        OpKind::Route { routes, .. } => Some(Place::Routes(routes)),
-        _ => None,
+        OpKind::RopeAngles { rope, .. } => vec![Place::Angles(rope)],
+        OpKind::KvAppend { .. } | OpKind::LatentAppend { .. } => vec![Place::Cache],
+        OpKind::Route { routes, .. } => vec![Place::Routes(routes)],
+        OpKind::Device(op) => op.writes.iter().map(|name| Place::Named(name)).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -16,6 +16,8 @@ pub struct LaunchSpec {
     pub block: Spanned<Vec<Spanned<Expr>>>,
     /// Bytes of dynamic shared memory of a block.
     pub shared_bytes: Spanned<Expr>,
+    /// Its blocks may start before the kernel ahead has ended, and wait for it themselves.
+    pub overlaps: Spanned<bool>,
 }
 
 /// `[[arg]]`: one argument of the kernel.
@@ -26,6 +28,8 @@ pub struct ArgSpec {
     pub ty: Spanned<String>,
     /// Elements in each dimension, the last one contiguous. Of memory only.
     pub shape: Option<Spanned<Vec<Spanned<Expr>>>>,
+    /// It may be null.
+    pub optional: Option<Spanned<bool>>,
     /// Bits of the numbers that the kernel indexes this argument with; without it, 32, signed.
     pub index: Option<Spanned<IndexWidth>>,
 }
@@ -34,6 +38,11 @@ impl ArgSpec {
     /// Whether it stands for memory, which is indexed.
     pub fn is_memory(&self) -> bool {
         self.ty.value.ends_with('*')
+    }
+
+    /// Whether it may be null.
+    pub fn is_optional(&self) -> bool {
+        self.optional.as_ref().is_some_and(|optional| optional.value)
     }
 }
 

@@ -4,6 +4,15 @@
 /// One step on cpu.
 pub mod cpu;
 mod cpu_memory;
+/// One step on sm_90a.
+#[cfg(feature = "cuda")]
+pub mod sm_90a;
+#[cfg(feature = "cuda")]
+mod sm_90a_kernels;
+#[cfg(feature = "cuda")]
+mod sm_90a_memory;
+#[cfg(feature = "cuda")]
+mod sm_90a_weights;
 mod config;
 /// Which layers are what.
 pub mod layers;
@@ -21,6 +30,8 @@ use tenon_core::moe::{Router, RouterScores};
 use tenon_core::rope::{Interleaved, Rope, RopeScaling};
 use tenon_core::scale::{QueryScale, SoftmaxScale};
 use tenon_core::weights::{CheckpointKind, CheckpointNeeds};
+#[cfg(feature = "cuda")]
+use tenon_core::model::OnDevice;
 
 pub use config::CONFIG;
 
@@ -88,6 +99,9 @@ pub const ROUTER: Router<128, 4> = Router::new(RouterScores::Softmax, true, 1.0)
 pub const KV_CACHE_DTYPES: [KvDtypeName; 2] = [KvDtypeName::Bf16, KvDtypeName::F32];
 /// The cache of each layer.
 pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [KvLayer::Chosen; NUM_HIDDEN_LAYERS];
+/// What the cache may be on sm_90a, the default first.
+#[cfg(feature = "cuda")]
+pub const SM_90A_KV_CACHE_DTYPES: [KvDtypeName; 1] = [KvDtypeName::Bf16];
 
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
@@ -127,6 +141,11 @@ pub const INFO: ModelInfo = ModelInfo {
 pub const ENTRY: ModelEntry = ModelEntry {
     info: &INFO,
     cpu: Some(cpu::load),
+    #[cfg(feature = "cuda")]
+    sm_90a: Some(OnDevice {
+        load: sm_90a::load,
+        kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES,
+    }),
     workspace: &cpu_memory::WORKSPACE,
     checkpoint: &CheckpointNeeds {
         kind: CheckpointKind::Hf,

@@ -4,6 +4,15 @@
 /// One step on cpu.
 pub mod cpu;
 mod cpu_memory;
+/// One step on sm_90a.
+#[cfg(feature = "cuda")]
+pub mod sm_90a;
+#[cfg(feature = "cuda")]
+mod sm_90a_kernels;
+#[cfg(feature = "cuda")]
+mod sm_90a_memory;
+#[cfg(feature = "cuda")]
+mod sm_90a_weights;
 mod config;
 /// Which layers are what.
 pub mod layers;
@@ -20,6 +29,8 @@ use tenon_core::model::{
 use tenon_core::moe::{Router, RouterScores};
 use tenon_core::scale::SoftmaxScale;
 use tenon_core::weights::{CheckpointKind, CheckpointNeeds};
+#[cfg(feature = "cuda")]
+use tenon_core::model::OnDevice;
 
 pub use config::CONFIG;
 
@@ -166,6 +177,9 @@ pub const KV_CACHE_LAYERS: [KvLayer; NUM_HIDDEN_LAYERS] = [
     KvLayer::None,
     KvLayer::None,
 ];
+/// What the cache may be on sm_90a, the default first.
+#[cfg(feature = "cuda")]
+pub const SM_90A_KV_CACHE_DTYPES: [KvDtypeName; 1] = [KvDtypeName::Bf16];
 
 /// Constants for the engine and the server.
 pub const INFO: ModelInfo = ModelInfo {
@@ -205,6 +219,11 @@ pub const INFO: ModelInfo = ModelInfo {
 pub const ENTRY: ModelEntry = ModelEntry {
     info: &INFO,
     cpu: Some(cpu::load),
+    #[cfg(feature = "cuda")]
+    sm_90a: Some(OnDevice {
+        load: sm_90a::load,
+        kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES,
+    }),
     workspace: &cpu_memory::WORKSPACE,
     checkpoint: &CheckpointNeeds {
         kind: CheckpointKind::Hf,

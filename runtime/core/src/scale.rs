@@ -80,6 +80,16 @@ impl QueryScale {
         Self { beta, original: original_max_position_embeddings }
     }
 
+    /// The factor of the logarithm.
+    pub const fn beta(self) -> f32 {
+        self.beta
+    }
+
+    /// Positions of a context, as the number that a kernel divides by.
+    pub const fn original(self) -> f32 {
+        self.original as f32
+    }
+
     /// The factor at a position. It is exactly 1 below the original context.
     pub fn at(self, position: u32) -> f32 {
         let contexts = f64::from(position / self.original);

@@ -1,18 +1,10 @@
 //! Which part of a model an op belongs to.
 
-use crate::architecture::Role;
-use crate::program::OpKind;
-
-/// Which part of a model an op belongs to.
-pub(super) enum Part {
-    Mixer,
-    Ffn,
-    Rotation(usize),
-    Model,
-}
+use crate::program::{OpKind, Part, part_of_weight};
 
 pub(super) fn part(kind: &OpKind) -> Part {
     match kind {
+        OpKind::Device(op) => op.part,
         OpKind::RopeAngles { rotary_dim, .. } => Part::Rotation(*rotary_dim),
         OpKind::HeadNorm { .. }
         | OpKind::Rope { .. }
@@ -43,31 +35,5 @@ pub(super) fn part(kind: &OpKind) -> Part {
         | OpKind::RmsNormAdd { weight, .. }
         | OpKind::Linear { weight, .. }
         | OpKind::AddBias { weight, .. } => part_of_weight(*weight),
-    }
-}
-
-fn part_of_weight(weight: Role) -> Part {
-    match weight {
-        Role::PostAttentionLayernorm
-        | Role::PreFeedforwardLayernorm
-        | Role::PostFeedforwardLayernorm
-        | Role::GateProj
-        | Role::UpProj
-        | Role::DownProj
-        | Role::GateBias
-        | Role::UpBias
-        | Role::DownBias
-        | Role::Router
-        | Role::RouterBias
-        | Role::CorrectionBias
-        | Role::Experts
-        | Role::SharedGateProj
-        | Role::SharedUpProj
-        | Role::SharedDownProj
-        | Role::SharedExpertGate
-        | Role::LatentIn
-        | Role::LatentOut => Part::Ffn,
-        Role::EmbedTokens | Role::Norm | Role::LmHead => Part::Model,
-        _ => Part::Mixer,
     }
 }

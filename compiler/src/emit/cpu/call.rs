@@ -119,6 +119,7 @@ impl Statement<'_> {
                 let (from, to) = (self.read(0), self.write(0));
                 (quote!(#function(&s.#from, batch, &mut s.#to);), format!("[logit rows, {dim}]"))
             }
+            OpKind::Device(op) => unreachable!("{} is an op of a device", op.op),
             OpKind::SoftCap { dim, cap } => {
                 let (x, cap) = (self.write(0), ident(cap));
                 (quote!(#function(&mut s.#x, #cap);), rows_shape(&self.op.writes[0], *dim))

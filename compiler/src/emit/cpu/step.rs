@@ -109,7 +109,7 @@ fn layers(program: &Program<'_>) -> TokenStream {
 /// How the model is loaded.
 pub fn load(program: &Program<'_>) -> TokenStream {
     let space = blank();
-    let dtypes = common_dtypes(program.model);
+    let dtypes = common_dtypes(program.model, program.target);
     let arms = dtypes.iter().map(|dtype| {
         let (name, ty) = (dtype_name(*dtype), ident(dtype_type(*dtype)));
         quote!(#name => Ok(Box::new(OnCpu::<#ty>::new(checkpoint, options)?)),)

@@ -101,7 +101,7 @@ impl Ask {
 /// What the model needs if every matrix had this format and every vector were f32, as the CPU keeps them.
 fn needs(program: &Program<'_>, format: StorageFormat) -> Needs {
     let model = program.model;
-    let dtypes = crate::emit::constants::common_dtypes(model);
+    let dtypes = crate::emit::constants::common_dtypes(model, crate::model::Target::Cpu);
     let kv =
         |dtype: &crate::model::KvDtype| KvNeed { dtype: dtype.as_str(), bytes_per_token: program.kv_bytes_per_token(*dtype) };
     Needs {

@@ -8,7 +8,7 @@ use super::{Deployment, bytes, line};
 use crate::diagnostic::thousands;
 use crate::lower;
 use crate::model::{KvDtype, Mixer, MlaForm, Moe};
-use crate::program::{CacheDtype, ExpertDims, Op, OpKind, Phase, Program, RowsOf, TensorShape};
+use crate::program::{Buffer, CacheDtype, ExpertDims, Op, OpKind, Phase, Program, RowsOf, TensorShape};
 
 /// Slots for which the plan states the size of the state pool.
 const SLOTS: u64 = 8;
@@ -48,7 +48,8 @@ fn routed_bytes(program: &Program<'_>) -> u64 {
 
 /// What a step computes in: the buffers of the program, angles, what experts need, and what kernels keep for each thread.
 pub fn workspace(program: &Program<'_>) -> Workspace {
-    let rows = |of| program.buffers.iter().filter(|b| b.buf.rows == of).map(|b| 4 * b.buf.width as u64).sum::<u64>();
+    let bytes = |b: &Buffer| b.dtype.bytes() * b.buf.width as u64;
+    let rows = |of| program.buffers.iter().filter(|b| b.buf.rows == of).map(bytes).sum::<u64>();
     let ropes = lower::ropes(program.model);
     let rotated: u64 = ropes.iter().map(|(_, rope)| rope.rotary_dim as u64).sum();
     // Where the rows of each expert begin, and where the last ones end.
@@ -98,7 +99,7 @@ pub(super) fn memory(program: &Program<'_>, facts: &Deployment, text: &mut Strin
     }
     let kv = program.kv_elements();
     for (dtype, size) in facts.kv_bytes_per_token.iter().filter(|_| !kv.is_empty()) {
-        let chosen = super::super::constants::common_dtypes(program.model).into_iter().find(|d| d.as_str() == dtype);
+        let chosen = super::super::constants::common_dtypes(program.model, program.target).into_iter().find(|d| d.as_str() == dtype);
         let formula: Vec<String> = kv
             .iter()
             .map(|(of, elements)| match of {

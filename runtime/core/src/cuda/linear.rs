@@ -68,6 +68,11 @@ matrix! {
 }
 
 impl<const OUT: usize, const IN: usize> DeviceLinear<OUT, IN> {
+    /// Elements of a workspace for this weight as bf16: none where it is stored so.
+    pub fn elements_to_dequantise(&self) -> usize {
+        if self.0.format == StorageFormat::Bf16 { 0 } else { OUT * IN }
+    }
+
     /// The weight as cuBLASLt takes it, where it is stored as bf16.
     pub fn as_bf16(&self) -> Option<GemmWeight<'_, OUT, IN>> {
         let Matrix { format, planes, row_bytes, .. } = &self.0;

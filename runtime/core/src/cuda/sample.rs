@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::buffer::{DeviceBuffer, DeviceElement, I32};
 use super::driver::{Memory, Pinned};
 use super::{Arg, CudaError, Device};
+use crate::model::RowSampling;
 
 /// How the token of one row is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +94,26 @@ impl SampledRows {
         self.ids_host.download(0, self.ids.memory(), 0, rows * I32::BYTES)?;
         let bytes = self.ids_host.bytes_mut()?;
         Ok(bytes.as_chunks::<4>().0[..rows].iter().map(|b| u32::from_le_bytes(*b)).collect())
+    }
+
+    /// Copies how the tokens of a step's rows are chosen to the device.
+    ///
+    /// # Errors
+    /// As [`Self::fill`].
+    pub fn write(&mut self, rows: &[RowSampling]) -> Result<(), CudaError> {
+        let row = |row: &RowSampling| {
+            let RowSampling { temperature, top_k, top_p, random } = *row;
+            SampleRow { temperature, top_k, top_p, random }
+        };
+        self.fill(&rows.iter().map(row).collect::<Vec<_>>())
+    }
+
+    /// The tokens of the first `rows` rows; `None` where the logits of a row are broken.
+    ///
+    /// # Errors
+    /// As [`Self::ids`].
+    pub fn read(&mut self, rows: usize) -> Result<Vec<Option<u32>>, CudaError> {
+        Ok(self.ids(rows)?.into_iter().map(|id| (id <= i32::MAX as u32).then_some(id)).collect())
     }
 
     fn check(&self, rows: usize) {

@@ -44,6 +44,42 @@ impl<const E: usize, const K: usize> Router<E, K> {
         Self { scores, groups: 1, top_groups: 1, group_score: GroupScore::Max, normalise, scaling }
     }
 
+    /// What the logits become, as a kernel reads it: 0 for a softmax, 1 for sigmoids.
+    pub const fn scores_code(self) -> usize {
+        match self.scores {
+            RouterScores::Softmax => 0,
+            RouterScores::Sigmoid => 1,
+        }
+    }
+
+    /// Groups of experts; 1 where all are one.
+    pub const fn group_count(self) -> usize {
+        self.groups
+    }
+
+    /// Groups that are chosen first.
+    pub const fn chosen_groups(self) -> usize {
+        self.top_groups
+    }
+
+    /// How a group is scored, as a kernel reads it: 0 by its best expert, 1 by the sum of its two best.
+    pub const fn group_score_code(self) -> usize {
+        match self.group_score {
+            GroupScore::Max => 0,
+            GroupScore::Top2 => 1,
+        }
+    }
+
+    /// Whether weights are divided by their sum, as a kernel reads it: 0 or 1.
+    pub const fn normalise_code(self) -> usize {
+        self.normalise as usize
+    }
+
+    /// What weights are multiplied by at the end.
+    pub const fn scaling(self) -> f32 {
+        self.scaling
+    }
+
     /// The same where experts come from the best `top_groups` of `groups` groups of neighbours.
     ///
     /// # Panics

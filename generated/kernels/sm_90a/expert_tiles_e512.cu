@@ -1,0 +1,12 @@
+// The pairs of tokens and experts sorted by expert, and tiles of at most 128 of one expert. Used by nemotron-3-super-120b-a12b.
+// Generated from kernel-templates/expert_tiles/expert_tiles.cu.jinja; edit that, then `cargo build`.
+#include "manifest.cuh"
+#include "expert_tiles.cuh"
+namespace {
+constexpr int EXPERTS = 512;
+static_assert(EXPERTS >= 1 && EXPERTS <= 512, "counts of 32 warps fit in shared memory");
+}
+TENON_MANIFEST(expert_tiles_e512, EXPERTS)
+extern "C" __global__ void __launch_bounds__(1024) expert_tiles_e512(const int* ids, int* order, int* offsets, int* tiles, int top_k, int rows) {
+    expert_tiles<EXPERTS>(ids, order, offsets, tiles, top_k, rows);
+}

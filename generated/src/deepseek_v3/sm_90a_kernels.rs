@@ -1,0 +1,233 @@
+//! deepseek-v3 on sm_90a: the kernels of its step.
+//! Generated from model-specs/deepseek-v3; edit the TOMLs there, then `cargo build`.
+
+use std::sync::Arc;
+
+use tenon_core::cuda::{
+    Bf16, CudaError, Device, DeviceElement, DeviceWorkspace, F32, Gemm,
+};
+use tenon_core::dtype::KvDtype;
+
+use super::super::kernels::{
+    ActMul, Add, Argmax, Dequantise, Embedding, ExpertTiles, ExpertsDownFew,
+    ExpertsDownMany, ExpertsSum, ExpertsUpFew, ExpertsUpMany, GatherLogitRows,
+    LatentAppend, Linear, LinearGated, Matmul, MlaAbsorb, MlaCombine, MlaDecode,
+    MlaExpand, MlaPrefillExpanded, MlaUp, RmsNorm, RopeAngles, RopeTail, Route, Sample,
+    instances,
+};
+
+/// Every kernel of a step, with a cache of dtype `D`.
+pub struct Kernels<D: KvDtype + DeviceElement> {
+    /// Products of weights and rows.
+    pub matmul: Matmul,
+    /// Rows of the embedding, dequantised.
+    pub embedding: Embedding,
+    /// Cosines and sines of the positions of a step.
+    pub rope_angles: RopeAngles,
+    /// x / sqrt(mean(x^2) + eps) * weight, row by row.
+    pub rms_norm_f32_d7168: RmsNorm<F32, 7168>,
+    /// x / sqrt(mean(x^2) + eps) * weight, row by row.
+    pub rms_norm_bf16_d1536: RmsNorm<Bf16, 1536>,
+    /// Rotates the last elements of every head, in place.
+    pub rope_tail: RopeTail<192, 64>,
+    /// Norms latents, rotates their last elements, and writes both to the paged cache.
+    pub latent_append: LatentAppend<512, 64, D>,
+    /// Keys and values of every head from the latents of whole contexts: [K c, rotated part] and V c.
+    pub mla_expand: MlaExpand<D, 128, 64, 128, 512>,
+    /// Latent attention in expanded form: causal attention over keys and values that mla_expand has made.
+    pub mla_prefill_expanded: MlaPrefillExpanded<128, 64, 128>,
+    /// Queries of latent attention move into the space of latents, K^T q per head; the rotated part stays as it is.
+    pub mla_absorb: MlaAbsorb<128, 64, 512>,
+    /// Latent attention of spans of one token in absorbed form, the context in parts.
+    pub mla_decode: MlaDecode<D, 512, 64>,
+    /// The parts that mla_decode left of each context become one output.
+    pub mla_combine: MlaCombine<512>,
+    /// What latent attention gathered becomes the output of each head, V o.
+    pub mla_up: MlaUp<512, 128>,
+    /// y = act(G x) * (U x) for a few rows: two products and what joins them, in one launch.
+    pub linear_gated: LinearGated,
+    /// gate = act(gate) * up, in place.
+    pub act_mul: ActMul,
+    /// The experts of each token and their weights.
+    pub route: Route<256>,
+    /// The first products of experts and what stands between the products, for 16 tokens at most.
+    pub experts_up_few: ExpertsUpFew,
+    /// The last product of experts, for 16 tokens at most.
+    pub experts_down_few: ExpertsDownFew,
+    /// For each token the sum of its experts' rows by weight, in the order of the routes.
+    pub experts_sum_f32_f32: ExpertsSum<F32, F32>,
+    /// The pairs of tokens and experts sorted by expert, and tiles of at most 128 of one expert.
+    pub expert_tiles: ExpertTiles<256>,
+    /// The first products of experts and what stands between the products, for many tokens: tiles of the pairs sorted by expert.
+    pub experts_up_many: ExpertsUpMany,
+    /// The last product of experts, for many tokens: tiles of the pairs sorted by expert.
+    pub experts_down_many: ExpertsDownMany,
+    /// For each token the sum of its experts' rows by weight, in the order of the routes.
+    pub experts_sum_bf16_f32: ExpertsSum<Bf16, F32>,
+    /// x += y.
+    pub add: Add,
+    /// The rows that want logits.
+    pub gather_logit_rows: GatherLogitRows,
+    /// The token with the largest logit, the lowest of equals.
+    pub argmax: Argmax,
+    /// A token drawn from the softmax of each row: temperature, then top_k, then top_p.
+    pub sample: Sample,
+}
+
+impl<D: KvDtype + DeviceElement> Kernels<D> {
+    /// Loads them. The largest weight that is not stored as bf16 has so many elements.
+    pub fn load(
+        device: &Arc<Device>,
+        matrix_elements: usize,
+    ) -> Result<Self, CudaError> {
+        Ok(Self {
+            matmul: Matmul::new(
+                Linear::load(
+                    device,
+                    &[
+                        &instances::LINEAR_BF16_R1,
+                        &instances::LINEAR_BF16_R16,
+                        &instances::LINEAR_BF16_R2,
+                        &instances::LINEAR_BF16_R4,
+                        &instances::LINEAR_BF16_R8,
+                        &instances::LINEAR_F32_R1,
+                        &instances::LINEAR_F32_R16,
+                        &instances::LINEAR_F32_R2,
+                        &instances::LINEAR_F32_R4,
+                        &instances::LINEAR_F32_R8,
+                        &instances::LINEAR_FP8_E4M3_R1,
+                        &instances::LINEAR_FP8_E4M3_R16,
+                        &instances::LINEAR_FP8_E4M3_R2,
+                        &instances::LINEAR_FP8_E4M3_R4,
+                        &instances::LINEAR_FP8_E4M3_R8,
+                    ],
+                )?,
+                Gemm::new(device)?,
+                Some(
+                    Dequantise::load(
+                        device,
+                        &[
+                            &instances::DEQUANTISE_BF16,
+                            &instances::DEQUANTISE_F32,
+                            &instances::DEQUANTISE_FP8_E4M3,
+                        ],
+                    )?,
+                ),
+                DeviceWorkspace::new(device, matrix_elements)?,
+            ),
+            embedding: Embedding::load(
+                device,
+                &[
+                    &instances::EMBEDDING_BF16,
+                    &instances::EMBEDDING_F32,
+                    &instances::EMBEDDING_FP8_E4M3,
+                ],
+            )?,
+            rope_angles: RopeAngles::load(device, &[&instances::ROPE_ANGLES])?,
+            rms_norm_f32_d7168: RmsNorm::load(
+                device,
+                &[&instances::RMS_NORM_F32_D7168],
+            )?,
+            rms_norm_bf16_d1536: RmsNorm::load(
+                device,
+                &[&instances::RMS_NORM_BF16_D1536],
+            )?,
+            rope_tail: RopeTail::load(
+                device,
+                &[&instances::ROPE_TAIL_HD192_RD64_INTERLEAVED],
+            )?,
+            latent_append: LatentAppend::load(
+                device,
+                &[&instances::LATENT_APPEND_KLR512_QRHD64_INTERLEAVED_BF16],
+            )?,
+            mla_expand: MlaExpand::load(
+                device,
+                &[&instances::MLA_EXPAND_BF16_QNHD128_QRHD64_VHD128_KLR512_PREFILL],
+            )?,
+            mla_prefill_expanded: MlaPrefillExpanded::load(
+                device,
+                &[&instances::MLA_PREFILL_EXPANDED_QNHD128_QRHD64_VHD128_PREFILL],
+            )?,
+            mla_absorb: MlaAbsorb::load(
+                device,
+                &[&instances::MLA_ABSORB_QNHD128_QRHD64_KLR512_DECODE],
+            )?,
+            mla_decode: MlaDecode::load(
+                device,
+                &[&instances::MLA_DECODE_BF16_KLR512_QRHD64],
+            )?,
+            mla_combine: MlaCombine::load(device, &[&instances::MLA_COMBINE_KLR512])?,
+            mla_up: MlaUp::load(device, &[&instances::MLA_UP_KLR512_VHD128_DECODE])?,
+            linear_gated: LinearGated::load(
+                device,
+                &[
+                    &instances::LINEAR_GATED_BF16_R16_SILU,
+                    &instances::LINEAR_GATED_BF16_R1_SILU,
+                    &instances::LINEAR_GATED_BF16_R2_SILU,
+                    &instances::LINEAR_GATED_BF16_R4_SILU,
+                    &instances::LINEAR_GATED_BF16_R8_SILU,
+                    &instances::LINEAR_GATED_F32_R16_SILU,
+                    &instances::LINEAR_GATED_F32_R1_SILU,
+                    &instances::LINEAR_GATED_F32_R2_SILU,
+                    &instances::LINEAR_GATED_F32_R4_SILU,
+                    &instances::LINEAR_GATED_F32_R8_SILU,
+                    &instances::LINEAR_GATED_FP8_E4M3_R16_SILU,
+                    &instances::LINEAR_GATED_FP8_E4M3_R1_SILU,
+                    &instances::LINEAR_GATED_FP8_E4M3_R2_SILU,
+                    &instances::LINEAR_GATED_FP8_E4M3_R4_SILU,
+                    &instances::LINEAR_GATED_FP8_E4M3_R8_SILU,
+                ],
+            )?,
+            act_mul: ActMul::load(device, &[&instances::ACT_MUL_SILU])?,
+            route: Route::load(device, &[&instances::ROUTE_E256])?,
+            experts_up_few: ExpertsUpFew::load(
+                device,
+                &[
+                    &instances::EXPERTS_UP_FEW_BF16_GATED_SILU,
+                    &instances::EXPERTS_UP_FEW_F32_GATED_SILU,
+                    &instances::EXPERTS_UP_FEW_FP8_E4M3_GATED_SILU,
+                ],
+            )?,
+            experts_down_few: ExpertsDownFew::load(
+                device,
+                &[
+                    &instances::EXPERTS_DOWN_FEW_BF16,
+                    &instances::EXPERTS_DOWN_FEW_F32,
+                    &instances::EXPERTS_DOWN_FEW_FP8_E4M3,
+                ],
+            )?,
+            experts_sum_f32_f32: ExpertsSum::load(
+                device,
+                &[&instances::EXPERTS_SUM_F32_F32],
+            )?,
+            expert_tiles: ExpertTiles::load(device, &[&instances::EXPERT_TILES_E256])?,
+            experts_up_many: ExpertsUpMany::load(
+                device,
+                &[
+                    &instances::EXPERTS_UP_MANY_BF16_GATED_SILU,
+                    &instances::EXPERTS_UP_MANY_F32_GATED_SILU,
+                    &instances::EXPERTS_UP_MANY_FP8_E4M3_GATED_SILU,
+                ],
+            )?,
+            experts_down_many: ExpertsDownMany::load(
+                device,
+                &[
+                    &instances::EXPERTS_DOWN_MANY_BF16,
+                    &instances::EXPERTS_DOWN_MANY_F32,
+                    &instances::EXPERTS_DOWN_MANY_FP8_E4M3,
+                ],
+            )?,
+            experts_sum_bf16_f32: ExpertsSum::load(
+                device,
+                &[&instances::EXPERTS_SUM_BF16_F32],
+            )?,
+            add: Add::load(device, &[&instances::ADD])?,
+            gather_logit_rows: GatherLogitRows::load(
+                device,
+                &[&instances::GATHER_LOGIT_ROWS],
+            )?,
+            argmax: Argmax::load(device, &[&instances::ARGMAX])?,
+            sample: Sample::load(device, &[&instances::SAMPLE])?,
+        })
+    }
+}
