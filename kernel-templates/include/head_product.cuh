@@ -13,7 +13,8 @@ constexpr int PRODUCT_STAGE = (PRODUCT_ROWS + PRODUCT_COLUMNS) * 128;
 // [DEPTH, COLUMNS] where DOWN. `served` of 64 flags says which rows of the tile exist; `extra` runs between the start of the first copies
 // and the products.
 template <int DEPTH, int COLUMNS, bool DOWN, class Phase, class Extra>
-__device__ __forceinline__ void head_product(const Step& step, const bf16* x, long long x_stride, const bf16* matrix, bf16* out, long long out_stride, int first_column, int first_row, int rows, Extra extra) {
+__device__ __forceinline__ void head_product(const Step& step, const bf16* x, long long x_stride, const bf16* matrix, bf16* out,
+                                             long long out_stride, int first_column, int first_row, int rows, Extra extra) {
     static_assert(DEPTH % 8 == 0 && COLUMNS % 8 == 0, "rows are copied 8 elements at a time");
     // A short sum is all under way at once, a long one but for the stage that is being read.
     constexpr int CHUNKS = ceil_div(DEPTH, 64), STAGES = CHUNKS < 4 ? CHUNKS : 4, AHEAD = CHUNKS <= 4 ? CHUNKS : 3;

@@ -128,7 +128,8 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
     // Rows `q` [rows, rank + rope] over tiles first .. last of a sequence. Row r sees positions up to limit_of(r); limits do not fall
     // with r, the first row sees position first * 64, and nobody sees `end`.
     template <class LimitOf>
-    __device__ LatentRows<Shape::HALF> attend(const Step& step, const void* cache, int sequence, const bf16* q, int rows, int first, int last, int end, float scale, LimitOf limit_of) {
+    __device__ LatentRows<Shape::HALF> attend(const Step& step, const void* cache, int sequence, const bf16* q, int rows,
+                                                   int first, int last, int end, float scale, LimitOf limit_of) {
         LatentRows<Shape::HALF> state;
 #pragma unroll
         for (float& x : state.out) x = 0.0f;
@@ -248,7 +249,8 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
 #pragma unroll
             for (int j = 0; j < Shape::HALF * 8; j++) {
                 if (column(j) >= RANK) continue;
-                *reinterpret_cast<unsigned*>(out + static_cast<long long>(r) * RANK + column(j)) = pack_bf16(state.out[4 * j + 2 * half] * share, state.out[4 * j + 2 * half + 1] * share);
+                *reinterpret_cast<unsigned*>(out + static_cast<long long>(r) * RANK + column(j)) =
+                    pack_bf16(state.out[4 * j + 2 * half] * share, state.out[4 * j + 2 * half + 1] * share);
             }
         }
     }

@@ -14,8 +14,10 @@ __device__ __forceinline__ void mla_absorb(const Step& step, const bf16* q, cons
         for (int i = threadIdx.x; i < PRODUCT_ROWS * (ROPE / 8); i += PRODUCT_THREADS) {
             const int row = i / (ROPE / 8), column = i % (ROPE / 8) * 8;
             if (!served[row]) continue;
-            *reinterpret_cast<uint4*>(to + (first_row + row) * out_stride + RANK + column) = *reinterpret_cast<const uint4*>(from + (first_row + row) * q_stride + NOPE + column);
+            *reinterpret_cast<uint4*>(to + (first_row + row) * out_stride + RANK + column) =
+                *reinterpret_cast<const uint4*>(from + (first_row + row) * q_stride + NOPE + column);
         }
     };
-    head_product<NOPE, RANK, true, Phase>(step, from, q_stride, w_k + static_cast<long long>(head) * NOPE * RANK, to, out_stride, blockIdx.x * PRODUCT_COLUMNS, first_row, rows, copy_rotated);
+    head_product<NOPE, RANK, true, Phase>(step, from, q_stride,
+                                           w_k + static_cast<long long>(head) * NOPE * RANK, to, out_stride, blockIdx.x * PRODUCT_COLUMNS, first_row, rows, copy_rotated);
 }

@@ -49,12 +49,19 @@ fn case(params: &Params, name: &str, heads: usize, step: StepCase) -> Case {
         ("num_attention_heads", Value::Int(heads as i64)),
         ("rows", Value::Int(rows)),
     ];
-    Case { name: name.to_owned(), dims, args, expected: vec![Expected { arg: "q_latent", values, bounds, depth: nope }], error: 0 }
+    Case {
+        name: name.to_owned(),
+        dims,
+        args,
+        expected: vec![Expected { arg: "q_latent", values, bounds, depth: nope }],
+        error: 0,
+    }
 }
 
 /// Rows of decode steps, and of a prompt.
 pub fn bench(params: &Params) -> Vec<Bench> {
-    let (nope, rope, rank, heads) = (params.int("qk_nope_head_dim"), params.int("qk_rope_head_dim"), params.int("kv_lora_rank"), heads_of_bench(params));
+    let (nope, rope, rank, heads) =
+        (params.int("qk_nope_head_dim"), params.int("qk_rope_head_dim"), params.int("kv_lora_rank"), heads_of_bench(params));
     let size = |spans: &[(usize, usize)]| {
         let step = StepCase::new(64, spans, 1);
         let (rows, dims) = (step.rows, dims(&step, heads));

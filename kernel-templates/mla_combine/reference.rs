@@ -12,7 +12,13 @@ const TILE: usize = 64;
 /// A span of several tokens and padded rows stay. What no part wrote is not a number.
 pub fn cases(params: &Params) -> Vec<Case> {
     vec![
-        case(params, "three parts or fewer", 3, StepCase::new(16, &[(0, 1), (64, 1), (10, 3), (191, 1), (300, 1)], 5).padded(9), 3),
+        case(
+            params,
+            "three parts or fewer",
+            3,
+            StepCase::new(16, &[(0, 1), (64, 1), (10, 3), (191, 1), (300, 1)], 5).padded(9),
+            3,
+        ),
         case(params, "a part a tile", 2, StepCase::new(48, &[(700, 1), (64, 1)], 6), 61),
         case(params, "as many parts as may be", 1, StepCase::new(64, &[(64 * 255 + 3, 1)], 7), 256),
     ]
@@ -52,7 +58,9 @@ fn case(params: &Params, name: &str, heads: usize, step: StepCase, kv_splits: us
                     magnitude += term.abs();
                 }
                 // Differences of maxima round, then their powers of two; both in the numerator and in the sum; then two sums and a quotient.
-                let bound = 2.0 * (magnitude + exact.abs()) * (U_EXP2 + 6.0 * U) + products(count, magnitude + exact.abs()) + 4.0 * U * exact.abs();
+                let bound = 2.0 * (magnitude + exact.abs()) * (U_EXP2 + 6.0 * U)
+                    + products(count, magnitude + exact.abs())
+                    + 4.0 * U * exact.abs();
                 let out = ((first_rows[sequence]) * heads + head) * rank + i;
                 values[out] = exact;
                 bounds[out] = bound + rounding(U_BF16, exact.abs() + bound);
@@ -68,7 +76,13 @@ fn case(params: &Params, name: &str, heads: usize, step: StepCase, kv_splits: us
         ("kv_splits", Value::Int(kv_splits as i64)),
         ("num_attention_heads", Value::Int(heads as i64)),
     ];
-    Case { name: name.to_owned(), dims, args, expected: vec![Expected { arg: "o_latent", values, bounds, depth: kv_splits }], error: 0 }
+    Case {
+        name: name.to_owned(),
+        dims,
+        args,
+        expected: vec![Expected { arg: "o_latent", values, bounds, depth: kv_splits }],
+        error: 0,
+    }
 }
 
 /// One long context in many parts, and many contexts in few.

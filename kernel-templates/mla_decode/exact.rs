@@ -39,11 +39,16 @@ pub fn attend(query: &[f64], keys: &[&[f64]], values: &[&[f64]], scale: f64) -> 
     let maximum_bound = errors.iter().copied().fold(0.0, f64::max);
     let weights: Vec<f64> = scores.iter().map(|s| (s - maximum).exp2()).collect();
     // How far a weight may be off, relative to itself. The maximum cancels in the quotient, its rounding does not in what is gathered.
-    let off: Vec<f64> = scores.iter().zip(&errors).map(|(s, e)| std::f64::consts::LN_2 * (e + 3.0 * U * (s.abs() + maximum.abs())) + 2.0 * U_EXP2).collect();
+    let off: Vec<f64> = scores
+        .iter()
+        .zip(&errors)
+        .map(|(s, e)| std::f64::consts::LN_2 * (e + 3.0 * U * (s.abs() + maximum.abs())) + 2.0 * U_EXP2)
+        .collect();
     let shift = std::f64::consts::LN_2 * maximum_bound;
     let tiles = keys.len() as f64 / 16.0 + 2.0;
     let sum: f64 = weights.iter().sum();
-    let sum_bound = weights.iter().zip(&off).map(|(w, o)| w * (o + shift)).sum::<f64>() + products(keys.len(), sum) + tiles * U_EXP2 * sum;
+    let sum_bound =
+        weights.iter().zip(&off).map(|(w, o)| w * (o + shift)).sum::<f64>() + products(keys.len(), sum) + tiles * U_EXP2 * sum;
     let dims = values.first().map_or(0, |v| v.len());
     let (mut gathered, mut gathered_bounds, mut out, mut out_bounds) = (vec![], vec![], vec![], vec![]);
     for i in 0..dims {

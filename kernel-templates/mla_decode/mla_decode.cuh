@@ -5,7 +5,8 @@
 // A block takes 64 heads of a span and a part of its context, so that the latents are read once for all of them. Where the context is one
 // part, the output is written at once; else each part leaves its accumulator, maximum and sum, for mla_combine.
 template <class Kv, int RANK, int ROPE>
-__device__ __forceinline__ void mla_decode(const Step& step, const bf16* q_latent, const void* cache, bf16* o_latent, float scale, float* workspace, int kv_splits, int heads) {
+__device__ __forceinline__ void mla_decode(const Step& step, const bf16* q_latent, const void* cache, bf16* o_latent, float scale,
+                                           float* workspace, int kv_splits, int heads) {
     using Shape = LatentShape<Kv, RANK, ROPE>;
     extern __shared__ __align__(1024) unsigned char shared[];
     const int first_head = blockIdx.x * LATENT_ROWS, split = blockIdx.y, span = blockIdx.z;

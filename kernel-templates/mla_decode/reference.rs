@@ -13,7 +13,13 @@ pub fn cases(params: &Params) -> Vec<Case> {
     let edges = [(0, 1), (15, 1), (10, 3), (63, 1), (64, 1), (191, 1), (300, 1)];
     vec![
         case(params, "one part", 3, StepCase::new(16, &edges, 5).padded(11), 1),
-        case(params, "four parts, some with fewer tiles", 5, StepCase::new(48, &[(700, 1), (40, 1), (3, 2), (129, 1)], 6).padded(6), 4),
+        case(
+            params,
+            "four parts, some with fewer tiles",
+            5,
+            StepCase::new(48, &[(700, 1), (40, 1), (3, 2), (129, 1)], 6).padded(6),
+            4,
+        ),
         case(params, "more parts than tiles", 2, StepCase::new(64, &[(200, 1), (64, 1), (0, 1)], 7), 61),
         case(params, "more heads than a block takes", 70, StepCase::new(64, &[(130, 1), (5, 1)], 8), 2),
         broken(params),
@@ -74,7 +80,8 @@ fn case(params: &Params, name: &str, heads: usize, step: StepCase, kv_splits: us
     let (rank, dim) = (params.int("kv_lora_rank"), params.int("kv_lora_rank") + params.int("qk_rope_head_dim"));
     let problem = Problem::new(params, heads, step, kv_splits);
     let queries = bf16_values(&problem.q);
-    let (mut out, mut workspace) = (bf16_values(&problem.old_out), problem.old_workspace.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+    let (mut out, mut workspace) =
+        (bf16_values(&problem.old_out), problem.old_workspace.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
     let (mut out_bounds, mut workspace_bounds) = (vec![0.0; out.len()], vec![0.0; workspace.len()]);
     let first_rows = problem.step.first();
     let mut longest = 0;
@@ -130,7 +137,10 @@ fn broken(params: &Params) -> Case {
 /// DeepSeek's heads where the latents are as wide as its own.
 pub fn bench(params: &Params) -> Vec<Bench> {
     let heads = heads_of_bench(params);
-    [(64, 8191, 2), (1, 8191, 64), (8, 32767, 16)].into_iter().map(|(spans, start, kv_splits)| bench_of(params, heads, spans, start, kv_splits)).collect()
+    [(64, 8191, 2), (1, 8191, 64), (8, 32767, 16)]
+        .into_iter()
+        .map(|(spans, start, kv_splits)| bench_of(params, heads, spans, start, kv_splits))
+        .collect()
 }
 
 fn bench_of(params: &Params, heads: usize, spans: usize, start: usize, kv_splits: usize) -> Bench {

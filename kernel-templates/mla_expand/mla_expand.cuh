@@ -8,7 +8,8 @@ constexpr int EXPAND_COLUMNS = 128, EXPAND_THREADS = 256, EXPAND_STAGES = 3;
 // A block makes 128 rows of 128 columns. The columns are those of all heads of the pass, first of keys and then of values: rows of w_k
 // and w_v as they lie in memory. The last blocks of a row of the grid copy the rotated part to the keys of all heads.
 template <class Kv, int NOPE, int ROPE, int V, int RANK, class Phase>
-__device__ __forceinline__ void mla_expand(const Step& step, const void* cache, const bf16* w_k, const bf16* w_v, bf16* keys, bf16* values, int first_span, int first_head, int spans, int heads, int context_rows) {
+__device__ __forceinline__ void mla_expand(const Step& step, const void* cache, const bf16* w_k, const bf16* w_v, bf16* keys, bf16* values,
+                                           int first_span, int first_head, int spans, int heads, int context_rows) {
     static_assert(NOPE % 8 == 0 && ROPE % 8 == 0 && V % 8 == 0 && RANK % 8 == 0, "rows are copied 8 elements at a time");
     constexpr int DIM = RANK + ROPE, KEY = NOPE + ROPE, CHUNKS = ceil_div(RANK, 64);
     constexpr bool IS_BF16 = sizeof(Kv) == 2;

@@ -22,9 +22,30 @@ pub fn cases(params: &Params) -> Vec<Case> {
     let sequence = phase_spans(params, &broken)[0];
     broken.table[sequence * broken.table_stride] = -1;
     vec![
-        case(params, "all spans and heads", 2, StepCase::new(16, &spans, 5).padded(51), Pass { first_span: 0, spans: 3, first_head: 0, heads: 2 }, 0),
-        case(params, "some spans and heads", 4, StepCase::new(48, &spans, 6), Pass { first_span: 1, spans: 2, first_head: 1, heads: 2 }, 0),
-        case(params, "one span", 1, StepCase::new(64, &[(5, 130), (70, 1)], 7), Pass { first_span: 0, spans: 1, first_head: 0, heads: 1 }, 0),
+        case(
+            params,
+            "all spans and heads",
+            2,
+            StepCase::new(16, &spans, 5).padded(51),
+            Pass { first_span: 0, spans: 3, first_head: 0, heads: 2 },
+            0,
+        ),
+        case(
+            params,
+            "some spans and heads",
+            4,
+            StepCase::new(48, &spans, 6),
+            Pass { first_span: 1, spans: 2, first_head: 1, heads: 2 },
+            0,
+        ),
+        case(
+            params,
+            "one span",
+            1,
+            StepCase::new(64, &[(5, 130), (70, 1)], 7),
+            Pass { first_span: 0, spans: 1, first_head: 0, heads: 1 },
+            0,
+        ),
         case(params, "a page that is none", 1, broken, Pass { first_span: 0, spans: 2, first_head: 0, heads: 1 }, 2),
     ]
 }
@@ -34,7 +55,8 @@ fn phase_spans(params: &Params, step: &StepCase) -> Vec<usize> {
 }
 
 fn case(params: &Params, name: &str, all_heads: usize, step: StepCase, pass: Pass, error: u32) -> Case {
-    let (nope, rope, v, rank) = (params.int("qk_nope_head_dim"), params.int("qk_rope_head_dim"), params.int("v_head_dim"), params.int("kv_lora_rank"));
+    let (nope, rope, v, rank) =
+        (params.int("qk_nope_head_dim"), params.int("qk_rope_head_dim"), params.int("v_head_dim"), params.int("kv_lora_rank"));
     let mut random = Random::new((step.rows + all_heads) as u64);
     let cache = Cache::new(params.name("kv_dtype"), &step, rank + rope, &mut random);
     let (w_k, w_v) = (random.bf16(all_heads * nope * rank, 0.1), random.bf16(all_heads * v * rank, 0.1));
@@ -42,7 +64,8 @@ fn case(params: &Params, name: &str, all_heads: usize, step: StepCase, pass: Pas
     let context = |sequence: usize| step.spans[sequence].0 + step.spans[sequence].1;
     let context_rows = served.iter().map(|&s| context(s)).sum::<usize>() + 5;
     let key = nope + rope;
-    let (old_keys, old_values) = (random.bf16(pass.heads * context_rows * key, 1.0), random.bf16(pass.heads * context_rows * v, 1.0));
+    let (old_keys, old_values) =
+        (random.bf16(pass.heads * context_rows * key, 1.0), random.bf16(pass.heads * context_rows * v, 1.0));
     let (of_keys, of_values) = (bf16_values(&w_k), bf16_values(&w_v));
     let (mut keys, mut values) = (bf16_values(&old_keys), bf16_values(&old_values));
     let (mut key_bounds, mut value_bounds) = (vec![0.0; keys.len()], vec![0.0; values.len()]);
@@ -83,9 +106,20 @@ fn case(params: &Params, name: &str, all_heads: usize, step: StepCase, pass: Pas
 
 type Named<T> = Vec<(&'static str, T)>;
 
-fn launch(step: StepCase, all_heads: usize, pass: Pass, context_rows: usize, cache: Value, memory: [Value; 4]) -> (Named<u64>, Named<Value>) {
+fn launch(
+    step: StepCase,
+    all_heads: usize,
+    pass: Pass,
+    context_rows: usize,
+    cache: Value,
+    memory: [Value; 4],
+) -> (Named<u64>, Named<Value>) {
     let mut dims = dims(&step, all_heads);
-    dims.extend([("spans_of_pass", pass.spans as u64), ("heads_of_pass", pass.heads as u64), ("context_rows", context_rows as u64)]);
+    dims.extend([
+        ("spans_of_pass", pass.spans as u64),
+        ("heads_of_pass", pass.heads as u64),
+        ("context_rows", context_rows as u64),
+    ]);
     let [w_k, w_v, keys, values] = memory;
     let int = |x: usize| Value::Int(x as i64);
     let args = vec![
@@ -106,7 +140,8 @@ fn launch(step: StepCase, all_heads: usize, pass: Pass, context_rows: usize, cac
 
 /// Whole prompts of 4k and 16k, for decode spans the contexts of 64 sequences.
 pub fn bench(params: &Params) -> Vec<Bench> {
-    let (nope, rope, v, rank) = (params.int("qk_nope_head_dim"), params.int("qk_rope_head_dim"), params.int("v_head_dim"), params.int("kv_lora_rank"));
+    let (nope, rope, v, rank) =
+        (params.int("qk_nope_head_dim"), params.int("qk_rope_head_dim"), params.int("v_head_dim"), params.int("kv_lora_rank"));
     let heads = exact::heads_of_bench(params);
     let element = if params.name("kv_dtype") == "bf16" { 2 } else { 1 };
     let size = |spans: &[(usize, usize)]| {

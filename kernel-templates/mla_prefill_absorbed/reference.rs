@@ -57,12 +57,19 @@ fn case(params: &Params, name: &str, heads: usize, step: StepCase, error: u32) -
         ("scale", Value::Float(scale)),
         ("num_attention_heads", Value::Int(heads as i64)),
     ];
-    Case { name: name.to_owned(), dims, args, expected: vec![Expected { arg: "o_latent", values, bounds, depth: longest }], error }
+    Case {
+        name: name.to_owned(),
+        dims,
+        args,
+        expected: vec![Expected { arg: "o_latent", values, bounds, depth: longest }],
+        error,
+    }
 }
 
 /// A whole prompt, and the end of a long one.
 pub fn bench(params: &Params) -> Vec<Bench> {
-    let (rank, dim, heads) = (params.int("kv_lora_rank"), params.int("kv_lora_rank") + params.int("qk_rope_head_dim"), heads_of_bench(params));
+    let (rank, dim, heads) =
+        (params.int("kv_lora_rank"), params.int("kv_lora_rank") + params.int("qk_rope_head_dim"), heads_of_bench(params));
     let element = if params.name("kv_dtype") == "bf16" { 2 } else { 1 };
     let size = |(start, tokens): (usize, usize)| {
         let step = StepCase::new(64, &[(start, tokens)], 1);

@@ -20,7 +20,8 @@ template <int KEY, int V> struct ExpandedShape {
 };
 
 template <int NOPE, int ROPE, int V, class Phase>
-__device__ __forceinline__ void mla_prefill_expanded(const Step& step, const bf16* q, const bf16* keys, const bf16* values, bf16* attn, float scale, int first_span, int first_head, int context_rows, int heads) {
+__device__ __forceinline__ void mla_prefill_expanded(const Step& step, const bf16* q, const bf16* keys, const bf16* values, bf16* attn, float scale,
+                                                     int first_span, int first_head, int context_rows, int heads) {
     constexpr int KEY = NOPE + ROPE;
     using Shape = ExpandedShape<KEY, V>;
     constexpr int TILE = Shape::TILE;

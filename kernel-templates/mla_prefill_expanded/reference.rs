@@ -20,12 +20,19 @@ pub fn cases(params: &Params) -> Vec<Case> {
     let spans = [(0, 2), (97, 1), (60, 140), (3, 1), (28, 3), (200, 1)];
     let edges = [(0, 64), (63, 1), (0, 65), (64, 1), (63, 2), (127, 1), (126, 2), (128, 1), (128, 2), (0, 1)];
     let count = |step: &StepCase| phase_spans(params, step).len();
-    let (all, other, edge) = (StepCase::new(16, &spans, 5).padded(150), StepCase::new(48, &spans, 6), StepCase::new(64, &edges, 7));
+    let (all, other, edge) =
+        (StepCase::new(16, &spans, 5).padded(150), StepCase::new(48, &spans, 6), StepCase::new(64, &edges, 7));
     let (every, every_edge) = (count(&all), count(&edge));
     vec![
         case(params, "all spans and heads", 2, all, Pass { first_span: 0, spans: every, first_head: 0, heads: 2 }),
         case(params, "some spans and heads", 4, other, Pass { first_span: 1, spans: every - 1, first_head: 2, heads: 1 }),
-        case(params, "contexts around the edges of tiles", 1, edge, Pass { first_span: 0, spans: every_edge, first_head: 0, heads: 1 }),
+        case(
+            params,
+            "contexts around the edges of tiles",
+            1,
+            edge,
+            Pass { first_span: 0, spans: every_edge, first_head: 0, heads: 1 },
+        ),
     ]
 }
 
@@ -41,14 +48,16 @@ fn case(params: &Params, name: &str, all_heads: usize, step: StepCase, pass: Pas
     let used: usize = served.iter().map(|&s| context(s)).sum();
     let context_rows = used + 5;
     let q = random.bf16(step.rows * all_heads * key, 1.0);
-    let (mut keys, mut values) = (random.bf16(pass.heads * context_rows * key, 1.0), random.bf16(pass.heads * context_rows * v, 1.0));
+    let (mut keys, mut values) =
+        (random.bf16(pass.heads * context_rows * key, 1.0), random.bf16(pass.heads * context_rows * v, 1.0));
     for head in 0..pass.heads {
         keys[(head * context_rows + used) * key..(head + 1) * context_rows * key].fill(0x7fc0);
         values[(head * context_rows + used) * v..(head + 1) * context_rows * v].fill(0x7fc0);
     }
     let old = random.bf16(step.rows * all_heads * v, 1.0);
     let scale = 4.0 / (key as f32).sqrt();
-    let (queries, exact_keys, exact_values, mut out) = (bf16_values(&q), bf16_values(&keys), bf16_values(&values), bf16_values(&old));
+    let (queries, exact_keys, exact_values, mut out) =
+        (bf16_values(&q), bf16_values(&keys), bf16_values(&values), bf16_values(&old));
     let mut bounds = vec![0.0; out.len()];
     let first_rows = step.first();
     let (mut offset, mut longest) = (0, 0);
@@ -71,14 +80,31 @@ fn case(params: &Params, name: &str, all_heads: usize, step: StepCase, pass: Pas
     }
     let memory = [Value::Bf16(q), Value::Bf16(keys), Value::Bf16(values), Value::Bf16(old)];
     let (dims, args) = launch(step, all_heads, pass, context_rows, scale, memory);
-    Case { name: name.to_owned(), dims, args, expected: vec![Expected { arg: "attn", values: out, bounds, depth: longest }], error: 0 }
+    Case {
+        name: name.to_owned(),
+        dims,
+        args,
+        expected: vec![Expected { arg: "attn", values: out, bounds, depth: longest }],
+        error: 0,
+    }
 }
 
 type Named<T> = Vec<(&'static str, T)>;
 
-fn launch(step: StepCase, all_heads: usize, pass: Pass, context_rows: usize, scale: f32, memory: [Value; 4]) -> (Named<u64>, Named<Value>) {
+fn launch(
+    step: StepCase,
+    all_heads: usize,
+    pass: Pass,
+    context_rows: usize,
+    scale: f32,
+    memory: [Value; 4],
+) -> (Named<u64>, Named<Value>) {
     let mut dims = dims(&step, all_heads);
-    dims.extend([("spans_of_pass", pass.spans as u64), ("heads_of_pass", pass.heads as u64), ("context_rows", context_rows as u64)]);
+    dims.extend([
+        ("spans_of_pass", pass.spans as u64),
+        ("heads_of_pass", pass.heads as u64),
+        ("context_rows", context_rows as u64),
+    ]);
     let [q, keys, values, attn] = memory;
     let int = |x: usize| Value::Int(x as i64);
     let args = vec![

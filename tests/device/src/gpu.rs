@@ -130,6 +130,11 @@ impl Gpu {
         Ok(Function { module, function })
     }
 
+    /// Waits for copies: one from pageable memory returns before it has ended, and the stream of launches does not wait for it.
+    pub fn settle(&self) -> Result<(), String> {
+        said("copy", self.context.synchronize())
+    }
+
     /// Launches with these argument values, each as the bytes of its C type.
     pub fn launch(&self, function: &Function, geometry: Geometry, args: &mut [Vec<u64>]) -> Result<(), String> {
         let mut pointers: Vec<*mut c_void> = args.iter_mut().map(|a| a.as_mut_ptr().cast()).collect();

@@ -22,15 +22,16 @@ pub struct Instance {
 
 impl Instance {
     /// Every instance that `instances.toml` asks for: for each template tables of parameters, of which lists are multiplied out. What a
-    /// table does not state is all names, all buckets and the first value of what can be tuned.
-    pub fn listed(templates: &[Template], file: &Path) -> Result<Vec<Self>, String> {
+    /// table does not state is all names, all buckets and the first value of what can be tuned. `only` names templates; none means all.
+    pub fn listed(templates: &[Template], file: &Path, only: &[String]) -> Result<Vec<Self>, String> {
         let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
         let lists: toml::Table = toml::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
         if let Some(stranger) = lists.keys().find(|name| !templates.iter().any(|t| t.name == **name)) {
             return Err(format!("{}: there is no template `{stranger}`", file.display()));
         }
         let mut all: Vec<Self> = Vec::new();
-        for (index, template) in templates.iter().enumerate() {
+        let wanted = |template: &&Template| only.is_empty() || only.contains(&template.name);
+        for (index, template) in templates.iter().enumerate().filter(|(_, template)| wanted(template)) {
             let none = toml::Value::Array(vec![toml::Value::Table(toml::Table::new())]);
             let tables = lists.get(&template.name).unwrap_or(&none);
             for table in tables.as_array().ok_or_else(|| format!("[[{}]] is an array of tables", template.name))? {

@@ -49,6 +49,7 @@ impl Held {
             held.memory.push(memory);
             held.args.push(word);
         }
+        gpu.settle()?;
         Ok(held)
     }
 

@@ -103,10 +103,7 @@ fn main() -> ExitCode {
 /// The instances asked for, with their templates.
 fn chosen(which: &Which) -> Result<(Vec<Template>, Vec<Instance>), String> {
     let templates = Template::all(&which.templates)?;
-    let mut instances = Instance::listed(&templates, &which.instances)?;
-    if !which.only.is_empty() {
-        instances.retain(|i| which.only.iter().any(|name| *name == templates[i.template].name));
-    }
+    let mut instances = Instance::listed(&templates, &which.instances, &which.only)?;
     if let Some(shard) = &which.shard {
         let parts = shard.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
         let (part, of) =
