@@ -103,19 +103,16 @@ fn main() -> ExitCode {
 /// The instances asked for, with their templates.
 fn chosen(which: &Which) -> Result<(Vec<Template>, Vec<Instance>), String> {
     let templates = Template::all(&which.templates)?;
-    let mut instances = Instance::listed(&templates, &which.instances, &which.only)?;
-    if let Some(shard) = &which.shard {
-        let parts = shard.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
-        let (part, of) =
-            parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{shard}` is no part such as 1/4"))?;
-        // Neighbours are alike, so each part gets some of all.
-        let mut at = 0;
-        instances.retain(|_| {
-            at += 1;
-            at % of == part - 1
-        });
-    }
-    Ok((templates, instances))
+    let instances = Instance::listed(&templates, &which.instances, &which.only)?;
+    Ok((templates, part(instances, which.shard.as_deref())?))
+}
+
+/// One of n parts of a list; neighbours are alike, so each part gets some of all.
+fn part<T>(list: Vec<T>, shard: Option<&str>) -> Result<Vec<T>, String> {
+    let Some(shard) = shard else { return Ok(list) };
+    let parts = shard.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+    let (part, of) = parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{shard}` is no part such as 1/4"))?;
+    Ok(list.into_iter().skip(part - 1).step_by(of).collect())
 }
 
 fn list(which: &Which) -> Result<bool, String> {
