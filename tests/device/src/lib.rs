@@ -1,6 +1,5 @@
 //! What runs on a GPU: every kernel instance against a sequential reference in double precision, and its speed.
 
-#[cfg(feature = "cuda")]
 pub mod goldens;
 #[cfg(feature = "cuda")]
 pub mod gpu;

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
-use tenon_device_tests::REFERENCES;
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
+use tenon_device_tests::{REFERENCES, goldens};
 
 /// Kernels on a GPU: correct, and how fast.
 #[derive(Parser)]
@@ -21,6 +21,8 @@ struct Cli {
 enum Command {
     /// Prints every instance, and how many cases it has.
     List(Which),
+    /// Prints what needs a device, by name and count: what is skipped where there is none.
+    Suites(Which),
     /// Compiles every instance, and fails where one spills.
     Compile(Which),
     /// Runs every case of every instance on the device.
@@ -74,6 +76,7 @@ struct Which {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::List(which) => list(&which),
+        Command::Suites(which) => suites(&which),
         Command::Compile(which) => compile(&which).map(|compiled| compiled.iter().all(|c| c.cubin.is_some())),
         #[cfg(feature = "cuda")]
         Command::Ops(which) => compile(&which).and_then(|compiled| on_device::ops(&which, &compiled)),
@@ -125,6 +128,26 @@ fn list(which: &Which) -> Result<bool, String> {
         println!("{:<60} {cases} cases", instance.name);
     }
     println!("{} instances, {total} cases", instances.len());
+    Ok(true)
+}
+
+fn suites(which: &Which) -> Result<bool, String> {
+    let (templates, instances) = chosen(which)?;
+    for (index, template) in templates.iter().enumerate() {
+        let count = instances.iter().filter(|instance| instance.template == index).count();
+        println!("skipped: kernel {}, {count} instances against their reference and the CPU's kernel", template.name);
+    }
+    let tests = goldens::tests();
+    for case in goldens::CASES {
+        println!("skipped: golden {case}, {} tests", tests.iter().filter(|test| test.case == case).count());
+    }
+    println!(
+        "device suites skipped: {} kernels with {} instances, {} goldens with {} tests",
+        templates.len(),
+        instances.len(),
+        goldens::CASES.len(),
+        tests.len()
+    );
     Ok(true)
 }
 
