@@ -158,6 +158,7 @@ pub(super) fn check(specs: &Specs, diags: &mut Diagnostics) {
         expressions(template, diags);
         launch::check_template(template, diags);
         device::launches(template, diags);
+        device::code(template, diags);
         let all = ops(template.target.value);
         match all.iter().find(|(op, _)| *op == template.op.value) {
             Some((_, params)) => parameters(template, params, diags),

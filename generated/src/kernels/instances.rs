@@ -304,13 +304,6 @@ pub const DELTA_PREFILL_KD128_VD128_C64: Instance = Instance {
     ],
     shared_bytes: 169504,
 };
-/// dequantise: bard-mla, deepseek-v3, gemma-3-270m, gpt-oss-20b, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
-pub const DEQUANTISE_BF16: Instance = Instance {
-    name: "dequantise_bf16",
-    cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_bf16.cubin")),
-    manifest: &[Parameter::name("format", "bf16")],
-    shared_bytes: 0,
-};
 /// dequantise: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
 pub const DEQUANTISE_F16: Instance = Instance {
     name: "dequantise_f16",

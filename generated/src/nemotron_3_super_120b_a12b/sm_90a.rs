@@ -144,6 +144,9 @@ impl<D: KvDtype + DeviceElement> Resident<D> {
                 }
             }
         }
+        if dims.logit_rows == 0 {
+            return Ok(());
+        }
 
         // -- head: 131072 tokens
         k.gather_logit_rows.launch(run, &s.x, &mut s.last)?; // [logit rows, 4096]
@@ -237,13 +240,14 @@ impl<D: KvDtype + DeviceElement> SampledModel for OnSm90a<D> {
         chosen: &mut Vec<Option<u32>>,
     ) -> Result<(), StepError> {
         StepError::check(&self.limits, batch)?;
+        assert_eq!(rows.len(), batch.logit_rows().len(), "one for each row of logits");
         let is_greedy = rows.iter().all(|row| row.temperature == 0.0);
         let choice = if is_greedy { Choice::Greedy } else { Choice::Sampled };
         self.resident.sampled.write(rows)?;
         self.run(batch, choice)?;
         let Resident { step, sampled, .. } = &mut self.resident;
         step.end()?;
-        *chosen = sampled.read(batch.logit_rows().len())?;
+        *chosen = sampled.read(rows.len())?;
         Ok(())
     }
 }

@@ -3,9 +3,10 @@
 
 use super::{ACT, FORMAT, KV_DTYPE, LAYOUT, Number, Ops, Param, invalid};
 use crate::binding::{BUCKET, CHOSEN};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, quoted};
+use crate::emit::instance;
 use crate::model::Target;
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::spec::{ParamRule, TemplateSpec};
 
 /// Every op that a model can ask for on a device, with its parameters: what [`crate::program::DeviceOp`] has.
@@ -161,6 +162,38 @@ pub(super) fn launches(template: &TemplateSpec, diags: &mut Diagnostics) {
                 .label(&spill.key, "nothing would read this")
                 .context(&template.target.span, "rustc decides what stays in registers")
                 .help("delete the line"),
+        );
+    }
+}
+
+/// The code of a kernel for a GPU stands beside its TEMPLATE.toml, and needs no name that an instance does not have.
+pub(super) fn code(template: &TemplateSpec, diags: &mut Diagnostics) {
+    if template.target.value == Target::Cpu {
+        return;
+    }
+    let Some((file, text)) = &template.source else {
+        diags.push(
+            invalid(format!("`{}` has no code", template.name))
+                .label(&template.target.span, "an instance is made of the code beside the TEMPLATE.toml")
+                .help(format!("add {}.cu.jinja, with the entry of the kernel", template.name)),
+        );
+        return;
+    };
+    if let Err(error) = instance::trial(template, text) {
+        let range = error.range().unwrap_or(0..0);
+        let names: Vec<&str> = template
+            .params
+            .iter()
+            .filter(|(_, rule)| rule.value.is_compiled())
+            .map(|(name, _)| name.value.as_str())
+            .chain(["instance"])
+            .collect();
+        let why = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        diags.push(
+            invalid(format!("no instance can be made of `{}`", template.name))
+                .label(&Span { file: *file, range }, why)
+                .context(&template.op.span, format!("an instance has {}", quoted(&names)))
+                .help("write a name that an instance has, or add it to [params]"),
         );
     }
 }

@@ -181,6 +181,9 @@ fn launch(program: &Program<'_>, calls: &Calls<'_, '_>) -> TokenStream {
                 let run = &Run::new(step, dims, spans);
                 #prologue
                 #layers
+                if dims.logit_rows == 0 {
+                    return Ok(());
+                }
                 #gather
                 let head = &run.over_logit_rows();
                 #head
@@ -331,13 +334,14 @@ fn step(program: &Program<'_>) -> TokenStream {
                 chosen: &mut Vec<Option<u32>>,
             ) -> Result<(), StepError> {
                 StepError::check(&self.limits, batch)?;
+                assert_eq!(rows.len(), batch.logit_rows().len(), "one for each row of logits");
                 let is_greedy = rows.iter().all(|row| row.temperature == 0.0);
                 let choice = if is_greedy { Choice::Greedy } else { Choice::Sampled };
                 self.resident.sampled.write(rows)?;
                 self.run(batch, choice)?;
                 let Resident { step, sampled, .. } = &mut self.resident;
                 step.end()?;
-                *chosen = sampled.read(batch.logit_rows().len())?;
+                *chosen = sampled.read(rows.len())?;
                 Ok(())
             }
         }
