@@ -101,7 +101,9 @@ enum Own {
 
 impl Output {
     fn new(arg: &'static str, values: &[f32]) -> Self {
-        Self { arg, values: values.iter().map(|&x| f64::from(x)).collect(), own: Own::OfReference }
+        // What is computed and no number is a fault, unlike what is not computed.
+        let number = |&x: &f32| if x.is_nan() { f64::INFINITY } else { f64::from(x) };
+        Self { arg, values: values.iter().map(number).collect(), own: Own::OfReference }
     }
 
     /// Values with their own bounds.
@@ -129,9 +131,12 @@ impl Output {
                 bounds
             }
         };
-        for (value, exact) in values.iter_mut().zip(&reference.values) {
+        for ((value, own), exact) in values.iter_mut().zip(&own).zip(&reference.values) {
             if exact.is_nan() {
                 *value = f64::NAN;
+            } else if value.is_nan() && own.is_nan() {
+                // Computed, and no number: that is a fault.
+                *value = f64::INFINITY;
             }
         }
         let bounds = reference.bounds.iter().zip(&own).map(|(device, own)| device + own).collect();

@@ -21,13 +21,14 @@ struct Total {
 }
 
 /// Templates that the CPU has something to compare with, whatever the instance.
-const COMPARED: [&str; 42] = [
+const COMPARED: [&str; 45] = [
     "act",
     "act_mul",
     "add",
     "add_bias",
     "add_rms_norm",
     "add_scaled",
+    "argmax",
     "attention_decode",
     "attention_prefill",
     "causal_conv_decode",
@@ -62,8 +63,10 @@ const COMPARED: [&str; 42] = [
     "rope_append",
     "rope_tail",
     "route",
+    "scale",
     "sigmoid_gate_add",
     "sigmoid_mul",
+    "soft_cap",
 ];
 
 #[test]

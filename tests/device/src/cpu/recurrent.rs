@@ -56,12 +56,13 @@ fn conv_of<const DIM: usize, const TAPS: usize>(inputs: &Inputs<'_>, decode: boo
         }
     }
     let served = served(step, decode);
-    let out = of_rows(step, &served, DIM, |i| (f64::from(x.as_slice()[i]), 0.0));
+    let number = |x: f32| if x.is_nan() { f64::INFINITY } else { f64::from(x) };
+    let out = of_rows(step, &served, DIM, |i| (number(x.as_slice()[i]), 0.0));
     let entry = (TAPS - 1) * DIM;
     let mut window = vec![f64::NAN; before.len()];
     for &(_, slot) in &served {
         let kept = &state.live().windows()[slot * entry..][..entry];
-        window[slot * entry..][..entry].iter_mut().zip(kept).for_each(|(to, &x)| *to = f64::from(x));
+        window[slot * entry..][..entry].iter_mut().zip(kept).for_each(|(to, &x)| *to = number(x));
     }
     let of_reference = |arg, values| Output { arg, values, own: super::Own::OfReference };
     Some(vec![of_reference("out", out.into_iter().map(|(value, _)| value).collect()), of_reference("window", window)])

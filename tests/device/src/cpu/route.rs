@@ -3,6 +3,7 @@
 use tenon_core::cpu;
 use tenon_core::linear::Vector;
 use tenon_core::moe::{GroupScore, Router, RouterScores, Routes};
+use tenon_engine::{Sampler, SamplingParams};
 use tenon_formats::StorageFormat;
 
 use super::rows::rows_of;
@@ -38,6 +39,10 @@ fn route_of<const E: usize, const K: usize>(inputs: &Inputs<'_>) -> Option<Vec<O
 }
 
 /// The id that greedy sampling takes; -1 where it refuses the logits.
-pub fn argmax(_: &Inputs<'_>) -> Option<Vec<Output>> {
-    None
+pub fn argmax(inputs: &Inputs<'_>) -> Option<Vec<Output>> {
+    let (vocab, logits) = (inputs.int("vocab")?, inputs.numbers("logits")?);
+    let mut sampler = Sampler::new(SamplingParams::GREEDY).ok()?;
+    let rows = logits.chunks_exact(vocab).take(inputs.int("rows")?);
+    let ids: Vec<f32> = rows.map(|row| sampler.sample(row).map_or(-1.0, |id| id as f32)).collect();
+    Some(vec![Output::new("ids", &ids)])
 }

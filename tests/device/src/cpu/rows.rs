@@ -27,12 +27,12 @@ pub fn norm_of<const D: usize>(weights: &[f32]) -> Option<Norm<D>> {
 pub fn compute(template: &str, inputs: &Inputs<'_>) -> Option<Vec<Output>> {
     match template {
         "act" | "act_mul" | "add" | "add_scaled" | "add_bias" | "scale" | "soft_cap" | "sigmoid_mul" | "sigmoid_gate_add" => {
-            dispatch!((inputs.int("dim")?), (D) => flat::<D>(template, inputs).map(|output| vec![output]);
+            dispatch!(inputs.int("dim")?, (D) => flat::<D>(template, inputs).map(|output| vec![output]);
                 (3) (5) (333) (1024) (4097))
         }
-        "query_scale" => dispatch!((inputs.int("dim")?), (D) => query_scale::<D>(inputs); (5) (333) (2048)),
+        "query_scale" => dispatch!(inputs.int("dim")?, (D) => query_scale::<D>(inputs); (5) (333) (2048)),
         "rms_norm" | "rms_norm_add" | "rms_norm_add_norm" | "add_rms_norm" => {
-            dispatch!((inputs.params.int("dim")), (D) => norms::<D>(template, inputs);
+            dispatch!(inputs.params.int("dim"), (D) => norms::<D>(template, inputs);
                 (72) (576) (640) (960) (1024) (1536) (2048) (2560) (2880) (3072) (4096) (5120) (7168) (8192))
         }
         "gated_group_norm" => dispatch!((inputs.params.int("dim"), inputs.params.int("groups")), (D, GROUPS) => {
@@ -41,7 +41,7 @@ pub fn compute(template: &str, inputs: &Inputs<'_>) -> Option<Vec<Output>> {
             cpu::gated_group_norm::<GROUPS, D>(&inputs.cpu, &mut y, &z, &weight, inputs.float("eps")?);
             Some(vec![Output::new("y", y.as_slice())])
         }; (8192, 8) (144, 2) (144, 3)),
-        "gated_head_norm" => dispatch!((inputs.params.int("head_dim")), (D) => {
+        "gated_head_norm" => dispatch!(inputs.params.int("head_dim"), (D) => {
             let dim = inputs.int("dim")?;
             let mut y = rows_of::<D>(&inputs.of_launch("y", dim)?);
             let (z, weight) = (rows_of(&inputs.of_launch("z", dim)?), norm_of(&inputs.numbers("weight")?)?);
@@ -145,7 +145,7 @@ fn norms<const D: usize>(template: &str, inputs: &Inputs<'_>) -> Option<Vec<Outp
 
 /// Each head by itself is a row.
 fn head_norm(inputs: &Inputs<'_>, head_dim: usize, heads: &[f32], weight: &[f32]) -> Option<Vec<f32>> {
-    dispatch!((head_dim), (D) => {
+    dispatch!(head_dim, (D) => {
         let mut x = rows_of::<D>(heads);
         cpu::head_norm::<D, D>(&inputs.cpu, &mut x, &norm_of(weight)?, inputs.float("eps")?);
         Some(x.as_slice().to_vec())
