@@ -147,11 +147,11 @@ mod on_device {
     use serde_json::json;
     use tenon_compiler::driver::nvcc::Cubin;
     use tenon_device_cases::{Case, Expected};
+    use tenon_device_tests::REFERENCES;
     use tenon_device_tests::cpu::cpu;
     use tenon_device_tests::gpu::Gpu;
     use tenon_device_tests::judge::{judge, numbers};
     use tenon_device_tests::launch::{Held, geometry, run};
-    use tenon_device_tests::REFERENCES;
 
     use super::{Compiled, Which};
 
@@ -232,7 +232,8 @@ mod on_device {
                 let batch = &compiled[at..compiled.len().min(at + ahead)];
                 std::thread::scope(|scope| {
                     let threads: Vec<_> = batch.iter().map(|one| scope.spawn(|| cases(one))).collect();
-                    ready.extend(threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("its reference panics".to_owned()))));
+                    ready
+                        .extend(threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err("its reference panics".to_owned()))));
                 });
             }
             ready.pop_front().unwrap_or_else(|| Err("instances are asked for in order".to_owned()))
@@ -273,7 +274,8 @@ mod on_device {
                 let got = numbers(like, expected.values.len(), &gpu.download(memory)?);
                 let exact = judge(expected, &got);
                 let by_cpu = by_cpu.iter().flatten().find(|output| output.arg == expected.arg);
-                let near = by_cpu.map(|output| judge(output, &got)).filter(|verdict| verdict.elements > 0 || verdict.fault.is_some());
+                let near =
+                    by_cpu.map(|output| judge(output, &got)).filter(|verdict| verdict.elements > 0 || verdict.fault.is_some());
                 worst.add(Shares { g1: exact.share, g2: near.as_ref().map(|verdict| verdict.share) });
                 for (gate, verdict) in [("g1", Some(&exact)), ("g2", near.as_ref())] {
                     if let Some(text) = verdict.and_then(|verdict| verdict.fault.as_ref()) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use tenon_device_tests::REFERENCES;
 use tenon_device_tests::cpu::compute;
@@ -17,6 +18,8 @@ struct Total {
     compared: usize,
     left_out: usize,
     share: f64,
+    /// Of the references, and of the CPU's kernels.
+    seconds: [f64; 2],
     faults: Vec<String>,
 }
 
@@ -69,6 +72,7 @@ const COMPARED: [&str; 45] = [
     "soft_cap",
 ];
 
+/// `TENON_ONLY` may name templates, separated by commas.
 #[test]
 fn references_agree_with_the_cpu() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -88,13 +92,20 @@ fn references_agree_with_the_cpu() {
         }
     });
     let totals = totals.into_inner().unwrap();
-    let mut faults = Vec::new();
+    let (mut faults, mut seconds) = (Vec::new(), [0.0; 2]);
     for (template, total) in &totals {
-        println!("{template:<24} {:>5} outputs, {:>4} cases without, share {:.3}", total.compared, total.left_out, total.share);
+        let Total { compared, left_out, share, seconds: [exact, by_cpu], .. } = total;
+        println!(
+            "{template:<22} {compared:>4} outputs, {left_out:>2} cases without, share {share:.3}, {exact:.1} + {by_cpu:.1} s"
+        );
+        seconds = [seconds[0] + exact, seconds[1] + by_cpu];
         faults.extend(total.faults.iter().map(|fault| format!("{template}: {fault}")));
     }
+    println!("references {:.0} s, CPU {:.0} s, over all threads", seconds[0], seconds[1]);
     if std::env::var("TENON_ONLY").is_err() {
-        faults.extend(COMPARED.iter().filter(|t| totals.get(*t).is_none_or(|t| t.compared == 0)).map(|t| format!("{t}: no output")));
+        faults.extend(
+            COMPARED.iter().filter(|t| totals.get(*t).is_none_or(|t| t.compared == 0)).map(|t| format!("{t}: no output")),
+        );
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -102,8 +113,14 @@ fn references_agree_with_the_cpu() {
 fn compare<'a>(template: &'a str, instance: &Instance, totals: &Mutex<BTreeMap<&'a str, Total>>) {
     let Some(reference) = REFERENCES.iter().find(|r| r.template == template) else { return };
     let mut own = Total::default();
-    for case in (reference.cases)(&instance.params) {
-        let Some(computed) = compute(template, &instance.params, &case) else {
+    let start = Instant::now();
+    let cases = (reference.cases)(&instance.params);
+    own.seconds[0] = start.elapsed().as_secs_f64();
+    for case in cases {
+        let start = Instant::now();
+        let computed = compute(template, &instance.params, &case);
+        own.seconds[1] += start.elapsed().as_secs_f64();
+        let Some(computed) = computed else {
             own.left_out += 1;
             continue;
         };
@@ -130,5 +147,6 @@ fn compare<'a>(template: &'a str, instance: &Instance, totals: &Mutex<BTreeMap<&
     total.compared += own.compared;
     total.left_out += own.left_out;
     total.share = total.share.max(own.share);
+    total.seconds = [0, 1].map(|i| total.seconds[i] + own.seconds[i]);
     total.faults.append(&mut own.faults);
 }

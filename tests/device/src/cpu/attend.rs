@@ -54,7 +54,9 @@ pub fn attention(inputs: &Inputs<'_>, decode: bool) -> Option<Vec<Output>> {
         for position in 0..start + tokens {
             let (page, place) = step.place(sequence, position);
             for head in 0..kv_heads {
-                let of = |kind: usize| &stored[(((page * 2 + kind) * kv_heads + head) * step.page_size + place) * head_dim..][..head_dim];
+                let of = |kind: usize| {
+                    &stored[(((page * 2 + kind) * kv_heads + head) * step.page_size + place) * head_dim..][..head_dim]
+                };
                 keys.extend_from_slice(of(0));
                 values.extend_from_slice(of(1));
             }

@@ -81,7 +81,8 @@ pub fn expand(inputs: &Inputs<'_>) -> Option<Vec<Output>> {
     );
     let (step, cache) = (inputs.step()?, inputs.numbers("cache")?);
     let (w_k, w_v) = (inputs.numbers("w_k")?, inputs.numbers("w_v")?);
-    let (heads, first_head, context_rows) = (inputs.int("heads_of_pass")?, inputs.int("first_head")?, inputs.int("context_rows")?);
+    let (heads, first_head, context_rows) =
+        (inputs.int("heads_of_pass")?, inputs.int("first_head")?, inputs.int("context_rows")?);
     let served = if inputs.params.name("phase") == "prefill" { step.prefill() } else { step.decode() };
     let (mut latents, mut tails) = (Vec::new(), Vec::new());
     for &sequence in &served[inputs.int("first_span")?..][..inputs.int("spans_of_pass")?] {
@@ -94,7 +95,8 @@ pub fn expand(inputs: &Inputs<'_>) -> Option<Vec<Output>> {
         }
     }
     let key = nope + rope;
-    let (mut keys, mut values) = (vec![(f64::NAN, 0.0); heads * context_rows * key], vec![(f64::NAN, 0.0); heads * context_rows * v]);
+    let (mut keys, mut values) =
+        (vec![(f64::NAN, 0.0); heads * context_rows * key], vec![(f64::NAN, 0.0); heads * context_rows * v]);
     for head in 0..heads {
         let from = first_head + head;
         let of_keys = Matrix::of_bf16(w_k[from * nope * rank..][..nope * rank].iter().copied(), nope, rank);

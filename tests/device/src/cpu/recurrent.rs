@@ -21,7 +21,12 @@ fn served(step: &StepCase, decode: bool) -> Vec<(usize, usize)> {
 }
 
 /// The rows of these sequences; of others NaN.
-fn of_rows(step: &StepCase, served: &[(usize, usize)], width: usize, mut element: impl FnMut(usize) -> (f64, f64)) -> Vec<(f64, f64)> {
+fn of_rows(
+    step: &StepCase,
+    served: &[(usize, usize)],
+    width: usize,
+    mut element: impl FnMut(usize) -> (f64, f64),
+) -> Vec<(f64, f64)> {
     let mut out = vec![(f64::NAN, 0.0); step.rows * width];
     let first = step.first();
     for &(sequence, _) in served {
