@@ -1,5 +1,6 @@
 //! What runs on a GPU: every kernel instance against a sequential reference in double precision, and its speed.
 
+pub mod cpu;
 pub mod goldens;
 #[cfg(feature = "cuda")]
 pub mod gpu;
