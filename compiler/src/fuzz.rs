@@ -135,14 +135,15 @@ fn spoilt_specs_through_all_stages() {
     through_all_stages(&jobs);
 }
 
-/// No spec of the repository has launches yet, so that those of the UI tests are spoilt: templates with their code, limits and dimensions.
+/// The made-up templates of the UI tests for a GPU, with their code, limits and dimensions.
 #[test]
 fn spoilt_launches_through_all_stages() {
     let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui/base");
     let all = driver::read(&ui, "model-specs", "kernel-templates").unwrap();
     let sources = driver::only(&all, &["llama_sm90a".to_owned()]);
     let times: usize = std::env::var("TENON_FUZZ").map_or(1, |n| n.parse().expect("TENON_FUZZ is a number"));
-    let is_of_a_gpu = |path: &&str| path.contains("sm90a");
+    // Most of what spoils CUDA code is for nvcc to find: of the entries of kernels, one is enough.
+    let is_of_a_gpu = |path: &&str| path.contains("sm90a") && (!path.ends_with(".cu.jinja") || path.contains("sm90a_linear/"));
     let paths: Vec<&str> = sources.files().map(|(_, file)| file.path.as_str()).filter(is_of_a_gpu).collect();
     assert!(paths.len() > 10);
     let cases = |path: &str| (0..60 * times).map(|seed| (sources.clone(), path.to_owned(), seed as u64)).collect::<Vec<_>>();

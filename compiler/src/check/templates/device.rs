@@ -180,7 +180,8 @@ pub(super) fn code(template: &TemplateSpec, diags: &mut Diagnostics) {
         return;
     };
     if let Err(error) = instance::trial(template, text) {
-        let range = error.range().unwrap_or(0..0);
+        // What is wrong may stand within a character.
+        let range = error.range().filter(|range| text.get(range.clone()).is_some()).unwrap_or(0..0);
         let names: Vec<&str> = template
             .params
             .iter()
