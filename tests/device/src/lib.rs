@@ -22,6 +22,7 @@ pub struct Reference {
     pub bench: fn(&tenon_device_cases::Params) -> Vec<tenon_device_cases::Bench>,
 }
 
+#[allow(clippy::duplicate_mod, reason = "references of kernels that belong together share their arithmetic")]
 mod references {
     use super::Reference;
     include!(concat!(env!("OUT_DIR"), "/references.rs"));
