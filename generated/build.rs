@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
 use tenon_compiler::diagnostic::Format;
-use tenon_compiler::driver::{self, Difference};
-use tenon_compiler::emit::File;
+use tenon_compiler::driver::{self, Difference, nvcc};
+use tenon_compiler::emit::{self, File};
 use tenon_compiler::model::Model;
 
 fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let root = here.parent().expect("generated/ stands in the workspace").to_path_buf();
-    for watched in ["model-specs", "kernel-templates", "generated/src"] {
+    for watched in ["model-specs", "kernel-templates", "generated/src", "generated/kernels"] {
+        // What is not there yet would be looked for by every build.
+        if !root.join(watched).exists() {
+            continue;
+        }
         println!("cargo::rerun-if-changed={}", root.join(watched).display());
     }
     println!("cargo::rerun-if-env-changed=TENON_FROZEN");
@@ -28,7 +32,21 @@ fn main() {
         bring_up_to_date(&files, &here, &differences);
     }
     remember(&files);
-    select(&models);
+    let selected = select(&models);
+    if env::var_os("CARGO_FEATURE_CUDA").is_some() {
+        machine_code(&root, &selected);
+    }
+}
+
+/// Compiles every CUDA instance that the selected models launch.
+fn machine_code(root: &Path, models: &[&Model]) {
+    for variable in ["NVCC", "CUDA_HOME", "CUDA_PATH"] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+    let programs: Vec<_> = models.iter().map(|model| tenon_compiler::programs(model)).collect();
+    let jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    nvcc::for_build_script(&jobs, &out).unwrap_or_else(|e| fail(&e));
 }
 
 fn fail(message: &str) -> ! {
@@ -86,7 +104,7 @@ fn remember(files: &[File]) {
 }
 
 /// Every model is compiled in, or those that `TENON_MODELS` names.
-fn select(models: &[Model]) {
+fn select(models: &[Model]) -> Vec<&Model> {
     let known: Vec<String> = models.iter().map(|m| format!("\"{}\"", m.module())).collect();
     println!("cargo::rustc-check-cfg=cfg(tenon_model, values({}))", known.join(", "));
     let wanted = env::var("TENON_MODELS").unwrap_or_default();
@@ -95,9 +113,9 @@ fn select(models: &[Model]) {
         let names: Vec<&str> = models.iter().map(|m| m.name.as_str()).collect();
         fail(&format!("error: TENON_MODELS names `{unknown}`, and model-specs/ has {}", names.join(", ")));
     }
-    for model in models {
-        if wanted.is_empty() || wanted.contains(&model.name.as_str()) {
-            println!("cargo::rustc-cfg=tenon_model=\"{}\"", model.module());
-        }
+    let selected: Vec<&Model> = models.iter().filter(|m| wanted.is_empty() || wanted.contains(&m.name.as_str())).collect();
+    for model in &selected {
+        println!("cargo::rustc-cfg=tenon_model=\"{}\"", model.module());
     }
+    selected
 }

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use tenon_compiler::diagnostic::Format;
+use tenon_compiler::driver::nvcc;
+use tenon_compiler::model::Model;
 use tenon_compiler::source::SourceMap;
 use tenon_compiler::{driver, emit, new, programs};
 
@@ -19,6 +21,10 @@ fn main() {
     swap_forms(&mut sources);
     wrong_scale(&mut sources, &root);
     accept_all(&mut sources);
+    let cuda = env::var_os("CARGO_FEATURE_CUDA").is_some();
+    if cuda {
+        on_devices(&mut sources);
+    }
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
 
@@ -40,6 +46,9 @@ fn main() {
         entries.push_str(&format!("    &{module}::ENTRY,\n"));
         tables.push_str(&format!("    ({:?}, &{module}::tensors::TENSORS, &{module}::CONFIG),\n", model.name));
     }
+    if cuda {
+        modules.push_str(&machine_code(&models, &root, &out));
+    }
     let list = format!(
         "{modules}
 /// Every golden model.
@@ -51,6 +60,36 @@ pub const TABLES: &[(&str, &[tenon_core::weights::PlannedTensor], &tenon_core::w
 "
     );
     fs::write(out.join("golden.rs"), list).expect("OUT_DIR is writable");
+}
+
+/// Goldens for the CPU become goldens for GPUs as well: those that stand in the tree, and those with the forms swapped. The others are about
+/// what `tenon new` drafts and loaders read, with dimensions that no kernel of a GPU runs.
+fn on_devices(sources: &mut SourceMap) {
+    let is_golden = |path: &str| {
+        let name = path.strip_prefix("tests/golden/").and_then(|path| path.strip_suffix("/MODEL.toml"));
+        name.is_some_and(|name| !name.starts_with("unseen-") && !name.ends_with("-formats") && name != WRONG_SCALE)
+    };
+    let specs: Vec<(String, String)> = sources
+        .files()
+        .filter(|(_, file)| is_golden(&file.path))
+        .map(|(_, file)| (file.path.clone(), file.text.replacen("targets = [\"cpu\"]", "targets = [\"cpu\", \"sm_90a\"]", 1)))
+        .collect();
+    for (path, text) in specs {
+        sources.replace(&path, text);
+    }
+}
+
+/// Writes what the goldens launch beside them, compiles it, and gives the module.
+fn machine_code(models: &[Model], root: &Path, out: &Path) -> String {
+    let programs: Vec<_> = models.iter().map(programs).collect();
+    for file in emit::kernels(&programs) {
+        let path = out.join("golden").join(file.path.strip_prefix("src/").unwrap_or(&file.path));
+        fs::create_dir_all(path.parent().expect("a file stands in a folder")).expect("OUT_DIR is writable");
+        fs::write(&path, &file.text).expect("OUT_DIR is writable");
+    }
+    let jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
+    nvcc::for_build_script(&jobs, out).unwrap_or_else(|e| panic!("{e}"));
+    format!("#[path = {:?}]\npub mod kernels;\n", out.join("golden/kernels/mod.rs").display().to_string())
 }
 
 /// Adds a model for each checkpoint folder that comes without a spec: the one that `tenon new` drafts, unedited.
@@ -84,8 +123,13 @@ fn swap_forms(sources: &mut SourceMap) {
         let text = text.replacen(line, &format!("rms_norm_eps = {}", eps * 65536.0), 1);
         let folder = format!("{}{other}", folder.strip_suffix(case).expect("it ends so"));
         swapped.push((format!("{folder}/MODEL.toml"), text));
-        let forms = "[cpu.mla]\nprefill = \"absorbed\"\ndecode = \"expanded\"\n";
-        swapped.push((format!("{folder}/KERNEL.toml"), forms.to_owned()));
+        let forms = |target: &str| format!("[{target}.mla]\nprefill = \"absorbed\"\ndecode = \"expanded\"\n");
+        let both = if env::var_os("CARGO_FEATURE_CUDA").is_some() && !case.starts_with("unseen-") {
+            forms("cpu") + &forms("sm_90a")
+        } else {
+            forms("cpu")
+        };
+        swapped.push((format!("{folder}/KERNEL.toml"), both));
     }
     for (path, text) in swapped {
         sources.add(path, text);

@@ -89,6 +89,13 @@ impl SourceMap {
         FileId(u32::try_from(self.files.len() - 1).expect("fewer than 2^32 files"))
     }
 
+    /// Replaces the text of a file that is there, if it is.
+    pub fn replace(&mut self, path: &str, text: impl Into<String>) {
+        if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
+            file.text = text.into();
+        }
+    }
+
     /// The file with this id.
     pub fn file(&self, id: FileId) -> &Source {
         &self.files[id.0 as usize]

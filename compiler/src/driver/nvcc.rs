@@ -10,6 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fmt, fs};
 
+use crate::emit::Instance;
+
 pub use find::{NotFound, find};
 pub use ptxas::Usage;
 
@@ -18,6 +20,18 @@ const SHARED_BYTES: u64 = 232_448;
 
 /// What every instance is compiled with. Contraction into fused multiply-adds is on, as the error models assume; fast-math is not.
 const FLAGS: [&str; 6] = ["-std=c++17", "-O3", "-gencode=arch=compute_90a,code=sm_90a", "-cubin", "-Xptxas", "-v"];
+
+/// What nvcc is given for these instances, whose templates are folders of `templates`.
+pub fn jobs(instances: &[Instance], templates: &Path) -> Vec<Job> {
+    let job = |instance: &Instance| Job {
+        name: instance.name.clone(),
+        source: instance.text.clone(),
+        include: vec![templates.join(&instance.template), templates.join("include")],
+        max_spill_bytes: instance.max_spill_bytes,
+        dynamic_shared_bytes: instance.shared_bytes,
+    };
+    instances.iter().map(job).collect()
+}
 
 /// Compiles instances for a build script: each becomes `<out>/sm_90a/<name>.cubin`, and what does not compile is told as a build error.
 ///

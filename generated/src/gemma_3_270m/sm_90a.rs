@@ -235,7 +235,7 @@ impl<D: KvDtype + DeviceElement> OnSm90a<D> {
         let sampled = SampledRows::new(device, limits.max_logit_rows)?;
         let memory = Memory {
             weights: weights.bytes(),
-            per_token: weights.bytes() - weights.embed_tokens.bytes(),
+            per_token: weights.bytes(),
             cache: caches.bytes(),
             state: 0,
             snapshots: 0,

@@ -1,11 +1,14 @@
 //! What runs on a GPU: every kernel instance against a sequential reference in double precision, and its speed.
 
+pub mod cpu;
+pub mod goldens;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod instance;
 pub mod judge;
 #[cfg(feature = "cuda")]
 pub mod launch;
+pub mod table;
 pub mod template;
 
 /// The reference of one template.
@@ -19,6 +22,7 @@ pub struct Reference {
     pub bench: fn(&tenon_device_cases::Params) -> Vec<tenon_device_cases::Bench>,
 }
 
+#[allow(clippy::duplicate_mod, reason = "references of kernels that belong together share their arithmetic")]
 mod references {
     use super::Reference;
     include!(concat!(env!("OUT_DIR"), "/references.rs"));

@@ -193,17 +193,7 @@ fn matmul(wrappers: &BTreeMap<&str, Wrapper<'_>>) -> String {
             }
         }
     });
-    let runtime = [
-        "Bf16",
-        "CudaError",
-        "DeviceLinear",
-        "DeviceRows",
-        "DeviceWorkspace",
-        "F32",
-        "Gemm",
-        "GemmWeight",
-        "Run",
-    ];
+    let runtime = ["Bf16", "CudaError", "DeviceLinear", "DeviceRows", "DeviceWorkspace", "F32", "Gemm", "GemmWeight", "Run"];
     let body = quote! {
         /// Products of weights and rows: a kernel that reads the weights once for few rows, the matrix library for more.
         #[derive(Debug)]
@@ -239,4 +229,3 @@ fn matmul(wrappers: &BTreeMap<&str, Wrapper<'_>>) -> String {
         quote!(#runtime #space use super::{#(#types),*}; #space #body),
     )
 }
-

@@ -9,6 +9,7 @@ use super::call::Calls;
 use super::kernels::Field;
 use super::memory::cache_type;
 use super::{device_dtypes, dtype_type};
+use crate::architecture::Role;
 use crate::emit::constants::dtype_name;
 use crate::emit::cpu::which;
 use crate::emit::imports::Imports;
@@ -16,7 +17,7 @@ use crate::emit::text::{blank, edit_line, ident, rust, type_name};
 use crate::emit::weights::kind_type;
 use crate::lower;
 use crate::model::KvDtype;
-use crate::program::{Call, CacheDtype, Group, OpKind, Phase, Program, Schedule};
+use crate::program::{CacheDtype, Call, Group, OpKind, Phase, Program, Schedule};
 
 const RUNTIME: [(&str, &[&str]); 7] = [
     ("tenon_core::batch", &["Batch", "BatchLimits", "SequenceSpan", "SnapshotId", "StateSlot"]),
@@ -367,6 +368,11 @@ fn load(program: &Program<'_>) -> TokenStream {
         if recurrent { (quote!(caches.state_bytes()), quote!(caches.snapshot_bytes())) } else { (quote!(0), quote!(0)) };
     let snapshot_field = recurrent.then(|| quote!(snapshots: usize,));
     let snapshot_init = recurrent.then(|| quote!(, snapshots: options.snapshots));
+    // A tied head is the embedding's memory, of which each step reads all.
+    let per_token = match program.tensors.iter().any(|t| t.shared && t.role == Role::LmHead) {
+        true => quote!(weights.bytes()),
+        false => quote!(weights.bytes() - weights.embed_tokens.bytes()),
+    };
     let fixed = fixed(program);
     let fixed_inits = fixed.iter().map(|dtype| {
         let name = ident(&format!("kernels_{}", dtype.as_str()));
@@ -409,7 +415,7 @@ fn load(program: &Program<'_>) -> TokenStream {
                 let sampled = SampledRows::new(device, limits.max_logit_rows)?;
                 let memory = Memory {
                     weights: weights.bytes(),
-                    per_token: weights.bytes() - weights.embed_tokens.bytes(),
+                    per_token: #per_token,
                     cache: caches.bytes(),
                     state: #state,
                     snapshots: #snapshot_bytes,

@@ -237,10 +237,7 @@ impl<'t> Wrapper<'t> {
             }
             Binding::Latents { written } => {
                 let (reference, method) = (reference(*written), method(*written));
-                (
-                    Some(quote!(#name: #reference DeviceLatentCache<D, KV_LORA_RANK, QK_ROPE_HEAD_DIM>)),
-                    quote!(#name.#method()),
-                )
+                (Some(quote!(#name: #reference DeviceLatentCache<D, KV_LORA_RANK, QK_ROPE_HEAD_DIM>)), quote!(#name.#method()))
             }
             Binding::Workspace { element, shape, written } => {
                 let ty = self.element(arg, *element);
@@ -448,4 +445,3 @@ const RUNTIME: [(&str, &[&str]); 3] = [
     ("tenon_core::dtype", &["KvDtype"]),
     ("tenon_core::rope", &["RopeLayout"]),
 ];
-

@@ -1,0 +1,144 @@
+//! The results of shards as one table.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// The largest share of its bound, and how many outputs it is of.
+#[derive(Default)]
+struct Share {
+    largest: f64,
+    outputs: usize,
+}
+
+/// Reads JSON files of `ops`, `goldens` and `bench`, and gives the table and whether everything in it passed.
+///
+/// # Errors
+/// A file that is none of those.
+pub fn merge(files: &[PathBuf]) -> Result<(String, bool), String> {
+    let (mut passed, mut failed) = (0, 0);
+    let mut classes: BTreeMap<String, Share> = BTreeMap::new();
+    let mut templates: BTreeMap<String, (usize, Share)> = BTreeMap::new();
+    let mut cases: BTreeMap<String, (usize, usize, f64)> = BTreeMap::new();
+    let (mut faults, mut benches) = (Vec::new(), Vec::new());
+    for file in files {
+        let bad = |what: &str| format!("{}: {what}", file.display());
+        let text = std::fs::read_to_string(file).map_err(|e| bad(&e.to_string()))?;
+        let json: Value = serde_json::from_str(&text).map_err(|e| bad(&e.to_string()))?;
+        let list = |key: &str| json[key].as_array().cloned().unwrap_or_default();
+        if json["instances"].is_null() && json["goldens"].is_null() && json["benches"].is_null() {
+            return Err(bad("these are no results"));
+        }
+        passed += json["passed"].as_u64().unwrap_or(0);
+        failed += json["failed"].as_u64().unwrap_or(0);
+        for instance in list("instances") {
+            let name = instance["instance"].as_str().unwrap_or_default().to_owned();
+            if let Some(error) = instance["error"].as_str() {
+                faults.push(format!("{name}: {error}"));
+            }
+            let template = instance["template"].as_str().unwrap_or(&name).to_owned();
+            templates.entry(template.clone()).or_default().0 += 1;
+            for case in instance["cases"].as_array().unwrap_or(&Vec::new()) {
+                let share = case["output"]["share"].as_f64().unwrap_or(f64::INFINITY);
+                let class = case["class"].as_str().unwrap_or_default().to_owned();
+                for of in [classes.entry(class).or_default(), &mut templates.entry(template.clone()).or_default().1] {
+                    of.largest = of.largest.max(share);
+                    of.outputs += 1;
+                }
+                if let Some(fault) = case["output"]["fault"].as_str() {
+                    faults.push(format!("{name} / {}: {fault}", case["case"].as_str().unwrap_or_default()));
+                }
+            }
+        }
+        for golden in list("goldens") {
+            let name = golden["test"].as_str().unwrap_or_default();
+            let case = name.split('/').next().unwrap_or_default().to_owned();
+            let entry = cases.entry(case).or_default();
+            entry.0 += 1;
+            entry.1 += usize::from(golden["passed"] == true);
+            let share = golden["value"].as_f64().zip(golden["bound"].as_f64()).map_or(f64::NAN, |(value, bound)| value / bound);
+            if !name.ends_with("greedy") {
+                entry.2 = entry.2.max(share);
+            }
+            if let Some(fault) = golden["fault"].as_str() {
+                faults.push(format!("{name}: {fault}"));
+            }
+        }
+        benches.extend(list("benches"));
+    }
+    let mut text = String::new();
+    if !templates.is_empty() {
+        text += &format!("{:<26} {:>9} {:>8} {:>18}\n", "template", "instances", "outputs", "share of the bound");
+        for (name, (instances, share)) in &templates {
+            text += &format!("{name:<26} {instances:>9} {:>8} {:>18.3}\n", share.outputs, share.largest);
+        }
+        for (name, share) in &classes {
+            text += &format!("{:<26} {:>9} {:>8} {:>18.3}\n", format!("class {name}"), "", share.outputs, share.largest);
+        }
+    }
+    if !cases.is_empty() {
+        text += &format!("{:<32} {:>6} {:>7} {:>26}\n", "golden", "tests", "passed", "largest median / its bound");
+        for (name, (tests, good, share)) in &cases {
+            text += &format!("{name:<32} {tests:>6} {good:>7} {share:>26.3}\n");
+        }
+    }
+    for bench in &benches {
+        let number = |key: &str| bench[key].as_f64().unwrap_or(f64::NAN);
+        text += &format!(
+            "{:<56} {:<34} {:>9.2} us {:>6.2} TB/s {:>4.0}% of copy {:>7.1} TFLOP/s\n",
+            bench["instance"].as_str().unwrap_or_default(),
+            bench["size"].as_str().unwrap_or_default(),
+            number("us"),
+            number("tb_s"),
+            100.0 * number("of_copy"),
+            number("tflop_s")
+        );
+    }
+    faults.iter().for_each(|fault| text += &format!("FAIL {fault}\n"));
+    text += &format!("{passed} passed, {failed} failed\n");
+    Ok((text, failed == 0 && faults.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(texts: &[&str]) -> Result<(String, bool), String> {
+        let folder = std::env::temp_dir().join(format!("tenon-table-{}-{:?}", std::process::id(), std::thread::current().id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |(i, text): (usize, &&str)| {
+            let path = folder.join(format!("{i}.json"));
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let files: Vec<PathBuf> = texts.iter().enumerate().map(write).collect();
+        let result = merge(&files);
+        std::fs::remove_dir_all(&folder).unwrap();
+        result
+    }
+
+    const OPS: &str = r#"{ "passed": 2, "failed": 0, "instances": [
+        { "instance": "add", "template": "add", "cases": [
+            { "case": "a", "class": "elementwise", "output": { "share": 0.25, "fault": null } },
+            { "case": "b", "class": "elementwise", "output": { "share": 0.5, "fault": null } }] }] }"#;
+
+    #[test]
+    fn shards_add_up() {
+        let golden = r#"{ "passed": 1, "failed": 0, "goldens": [
+            { "test": "llama-gqa/mixed_batch", "passed": true, "value": 0.01, "bound": 0.02, "fault": null }] }"#;
+        let (text, passed) = merged(&[OPS, OPS, golden]).unwrap();
+        assert!(passed);
+        assert!(text.contains("add                                2        4              0.500\n"), "{text}");
+        assert!(text.contains("llama-gqa                             1       1                      0.500\n"), "{text}");
+        assert!(text.ends_with("5 passed, 0 failed\n"), "{text}");
+    }
+
+    #[test]
+    fn a_fault_in_one_shard_is_told_and_fails_the_table() {
+        let bad = r#"{ "passed": 0, "failed": 1, "instances": [{ "instance": "scale", "template": "scale", "error": "it does not compile" }] }"#;
+        let (text, passed) = merged(&[OPS, bad]).unwrap();
+        assert!(!passed && text.contains("FAIL scale: it does not compile\n"), "{text}");
+        assert!(merged(&["{}"]).unwrap_err().ends_with("these are no results"));
+    }
+}
