@@ -4,6 +4,7 @@
 use tenon_core::cuda::{Instance, Parameter};
 
 /// act_mul: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const ACT_MUL_GELU_PYTORCH_TANH: Instance = Instance {
     name: "act_mul_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -13,6 +14,19 @@ pub const ACT_MUL_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// act_mul: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const ACT_MUL_SILU: Instance = Instance {
     name: "act_mul_silu",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/act_mul_silu.cubin")),
@@ -20,6 +34,7 @@ pub const ACT_MUL_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// act: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const ACT_RELU2: Instance = Instance {
     name: "act_relu2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/act_relu2.cubin")),
@@ -27,6 +42,17 @@ pub const ACT_RELU2: Instance = Instance {
     shared_bytes: 0,
 };
 /// add: bard-mla, deepseek-v3, gpt-oss-20b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gpt_oss_20b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const ADD: Instance = Instance {
     name: "add",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/add.cubin")),
@@ -34,6 +60,7 @@ pub const ADD: Instance = Instance {
     shared_bytes: 0,
 };
 /// add_bias: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const ADD_BIAS_BF16: Instance = Instance {
     name: "add_bias_bf16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/add_bias_bf16.cubin")),
@@ -41,6 +68,7 @@ pub const ADD_BIAS_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// add_bias: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const ADD_BIAS_F32: Instance = Instance {
     name: "add_bias_f32",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/add_bias_f32.cubin")),
@@ -55,6 +83,7 @@ pub const ARGMAX: Instance = Instance {
     shared_bytes: 0,
 };
 /// attention_decode: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const ATTENTION_DECODE_BF16_HD128_G16_TK64: Instance = Instance {
     name: "attention_decode_bf16_hd128_g16_tk64",
     cubin: include_bytes!(
@@ -69,6 +98,7 @@ pub const ATTENTION_DECODE_BF16_HD128_G16_TK64: Instance = Instance {
     shared_bytes: 108800,
 };
 /// attention_decode: qwen3-0.6b.
+#[cfg(any(tenon_model = "qwen3_0_6b"))]
 pub const ATTENTION_DECODE_BF16_HD128_G2_TK64: Instance = Instance {
     name: "attention_decode_bf16_hd128_g2_tk64",
     cubin: include_bytes!(
@@ -83,6 +113,7 @@ pub const ATTENTION_DECODE_BF16_HD128_G2_TK64: Instance = Instance {
     shared_bytes: 108800,
 };
 /// attention_decode: llama-3.1-8b, qwen3-8b.
+#[cfg(any(tenon_model = "llama_3_1_8b", tenon_model = "qwen3_8b"))]
 pub const ATTENTION_DECODE_BF16_HD128_G4_TK64: Instance = Instance {
     name: "attention_decode_bf16_hd128_g4_tk64",
     cubin: include_bytes!(
@@ -97,6 +128,7 @@ pub const ATTENTION_DECODE_BF16_HD128_G4_TK64: Instance = Instance {
     shared_bytes: 108800,
 };
 /// attention_decode: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const ATTENTION_DECODE_BF16_HD256_G16_TK64: Instance = Instance {
     name: "attention_decode_bf16_hd256_g16_tk64",
     cubin: include_bytes!(
@@ -111,6 +143,7 @@ pub const ATTENTION_DECODE_BF16_HD256_G16_TK64: Instance = Instance {
     shared_bytes: 109824,
 };
 /// attention_decode: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const ATTENTION_DECODE_BF16_HD256_G4_TK64: Instance = Instance {
     name: "attention_decode_bf16_hd256_g4_tk64",
     cubin: include_bytes!(
@@ -125,6 +158,7 @@ pub const ATTENTION_DECODE_BF16_HD256_G4_TK64: Instance = Instance {
     shared_bytes: 109824,
 };
 /// attention_decode: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const ATTENTION_DECODE_BF16_HD64_G3_TK64: Instance = Instance {
     name: "attention_decode_bf16_hd64_g3_tk64",
     cubin: include_bytes!(
@@ -139,6 +173,7 @@ pub const ATTENTION_DECODE_BF16_HD64_G3_TK64: Instance = Instance {
     shared_bytes: 57600,
 };
 /// attention_decode: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const ATTENTION_DECODE_BF16_HD64_G8_TK64: Instance = Instance {
     name: "attention_decode_bf16_hd64_g8_tk64",
     cubin: include_bytes!(
@@ -153,6 +188,7 @@ pub const ATTENTION_DECODE_BF16_HD64_G8_TK64: Instance = Instance {
     shared_bytes: 57600,
 };
 /// attention_prefill: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const ATTENTION_PREFILL_BF16_HD128_G16_TQ128_TK128: Instance = Instance {
     name: "attention_prefill_bf16_hd128_g16_tq128_tk128",
     cubin: include_bytes!(
@@ -169,6 +205,7 @@ pub const ATTENTION_PREFILL_BF16_HD128_G16_TQ128_TK128: Instance = Instance {
     shared_bytes: 165120,
 };
 /// attention_prefill: qwen3-0.6b.
+#[cfg(any(tenon_model = "qwen3_0_6b"))]
 pub const ATTENTION_PREFILL_BF16_HD128_G2_TQ128_TK128: Instance = Instance {
     name: "attention_prefill_bf16_hd128_g2_tq128_tk128",
     cubin: include_bytes!(
@@ -185,6 +222,7 @@ pub const ATTENTION_PREFILL_BF16_HD128_G2_TQ128_TK128: Instance = Instance {
     shared_bytes: 165120,
 };
 /// attention_prefill: llama-3.1-8b, qwen3-8b.
+#[cfg(any(tenon_model = "llama_3_1_8b", tenon_model = "qwen3_8b"))]
 pub const ATTENTION_PREFILL_BF16_HD128_G4_TQ128_TK128: Instance = Instance {
     name: "attention_prefill_bf16_hd128_g4_tq128_tk128",
     cubin: include_bytes!(
@@ -201,6 +239,7 @@ pub const ATTENTION_PREFILL_BF16_HD128_G4_TQ128_TK128: Instance = Instance {
     shared_bytes: 165120,
 };
 /// attention_prefill: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const ATTENTION_PREFILL_BF16_HD256_G16_TQ128_TK128: Instance = Instance {
     name: "attention_prefill_bf16_hd256_g16_tq128_tk128",
     cubin: include_bytes!(
@@ -217,6 +256,7 @@ pub const ATTENTION_PREFILL_BF16_HD256_G16_TQ128_TK128: Instance = Instance {
     shared_bytes: 197760,
 };
 /// attention_prefill: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const ATTENTION_PREFILL_BF16_HD256_G4_TQ128_TK128: Instance = Instance {
     name: "attention_prefill_bf16_hd256_g4_tq128_tk128",
     cubin: include_bytes!(
@@ -233,6 +273,7 @@ pub const ATTENTION_PREFILL_BF16_HD256_G4_TQ128_TK128: Instance = Instance {
     shared_bytes: 197760,
 };
 /// attention_prefill: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const ATTENTION_PREFILL_BF16_HD64_G3_TQ128_TK128: Instance = Instance {
     name: "attention_prefill_bf16_hd64_g3_tq128_tk128",
     cubin: include_bytes!(
@@ -249,6 +290,7 @@ pub const ATTENTION_PREFILL_BF16_HD64_G3_TQ128_TK128: Instance = Instance {
     shared_bytes: 83200,
 };
 /// attention_prefill: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const ATTENTION_PREFILL_BF16_HD64_G8_TQ128_TK128: Instance = Instance {
     name: "attention_prefill_bf16_hd64_g8_tq128_tk128",
     cubin: include_bytes!(
@@ -265,6 +307,9 @@ pub const ATTENTION_PREFILL_BF16_HD64_G8_TQ128_TK128: Instance = Instance {
     shared_bytes: 83200,
 };
 /// causal_conv_decode: nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(tenon_model = "nemotron_3_super_120b_a12b", tenon_model = "qwen3_5_122b_a10b")
+)]
 pub const CAUSAL_CONV_DECODE_CK4: Instance = Instance {
     name: "causal_conv_decode_ck4",
     cubin: include_bytes!(
@@ -274,6 +319,9 @@ pub const CAUSAL_CONV_DECODE_CK4: Instance = Instance {
     shared_bytes: 0,
 };
 /// causal_conv_prefill: nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(tenon_model = "nemotron_3_super_120b_a12b", tenon_model = "qwen3_5_122b_a10b")
+)]
 pub const CAUSAL_CONV_PREFILL_CK4: Instance = Instance {
     name: "causal_conv_prefill_ck4",
     cubin: include_bytes!(
@@ -283,6 +331,7 @@ pub const CAUSAL_CONV_PREFILL_CK4: Instance = Instance {
     shared_bytes: 0,
 };
 /// delta_decode: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const DELTA_DECODE_KD128_VD128: Instance = Instance {
     name: "delta_decode_kd128_vd128",
     cubin: include_bytes!(
@@ -292,6 +341,7 @@ pub const DELTA_DECODE_KD128_VD128: Instance = Instance {
     shared_bytes: 0,
 };
 /// delta_prefill: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const DELTA_PREFILL_KD128_VD128_C64: Instance = Instance {
     name: "delta_prefill_kd128_vd128_c64",
     cubin: include_bytes!(
@@ -305,6 +355,17 @@ pub const DELTA_PREFILL_KD128_VD128_C64: Instance = Instance {
     shared_bytes: 169504,
 };
 /// dequantise: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const DEQUANTISE_F16: Instance = Instance {
     name: "dequantise_f16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_f16.cubin")),
@@ -312,6 +373,20 @@ pub const DEQUANTISE_F16: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const DEQUANTISE_F32: Instance = Instance {
     name: "dequantise_f32",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_f32.cubin")),
@@ -319,6 +394,7 @@ pub const DEQUANTISE_F32: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const DEQUANTISE_FP8_E4M3: Instance = Instance {
     name: "dequantise_fp8_e4m3",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_fp8_e4m3.cubin")),
@@ -326,6 +402,7 @@ pub const DEQUANTISE_FP8_E4M3: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const DEQUANTISE_MXFP4: Instance = Instance {
     name: "dequantise_mxfp4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_mxfp4.cubin")),
@@ -333,6 +410,7 @@ pub const DEQUANTISE_MXFP4: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const DEQUANTISE_NVFP4: Instance = Instance {
     name: "dequantise_nvfp4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_nvfp4.cubin")),
@@ -340,6 +418,7 @@ pub const DEQUANTISE_NVFP4: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const DEQUANTISE_Q4_0: Instance = Instance {
     name: "dequantise_q4_0",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q4_0.cubin")),
@@ -347,6 +426,7 @@ pub const DEQUANTISE_Q4_0: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const DEQUANTISE_Q4_1: Instance = Instance {
     name: "dequantise_q4_1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q4_1.cubin")),
@@ -354,6 +434,7 @@ pub const DEQUANTISE_Q4_1: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const DEQUANTISE_Q4_K: Instance = Instance {
     name: "dequantise_q4_k",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q4_k.cubin")),
@@ -361,6 +442,7 @@ pub const DEQUANTISE_Q4_K: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const DEQUANTISE_Q5_0: Instance = Instance {
     name: "dequantise_q5_0",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q5_0.cubin")),
@@ -368,6 +450,7 @@ pub const DEQUANTISE_Q5_0: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const DEQUANTISE_Q5_1: Instance = Instance {
     name: "dequantise_q5_1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q5_1.cubin")),
@@ -375,6 +458,7 @@ pub const DEQUANTISE_Q5_1: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const DEQUANTISE_Q5_K: Instance = Instance {
     name: "dequantise_q5_k",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q5_k.cubin")),
@@ -382,6 +466,7 @@ pub const DEQUANTISE_Q5_K: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const DEQUANTISE_Q6_K: Instance = Instance {
     name: "dequantise_q6_k",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q6_k.cubin")),
@@ -389,6 +474,7 @@ pub const DEQUANTISE_Q6_K: Instance = Instance {
     shared_bytes: 0,
 };
 /// dequantise: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const DEQUANTISE_Q8_0: Instance = Instance {
     name: "dequantise_q8_0",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/dequantise_q8_0.cubin")),
@@ -403,6 +489,17 @@ pub const EMBEDDING_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const EMBEDDING_F16: Instance = Instance {
     name: "embedding_f16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_f16.cubin")),
@@ -410,6 +507,20 @@ pub const EMBEDDING_F16: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const EMBEDDING_F32: Instance = Instance {
     name: "embedding_f32",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_f32.cubin")),
@@ -417,6 +528,7 @@ pub const EMBEDDING_F32: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const EMBEDDING_FP8_E4M3: Instance = Instance {
     name: "embedding_fp8_e4m3",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_fp8_e4m3.cubin")),
@@ -424,6 +536,7 @@ pub const EMBEDDING_FP8_E4M3: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EMBEDDING_MXFP4: Instance = Instance {
     name: "embedding_mxfp4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_mxfp4.cubin")),
@@ -431,6 +544,7 @@ pub const EMBEDDING_MXFP4: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const EMBEDDING_NVFP4: Instance = Instance {
     name: "embedding_nvfp4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_nvfp4.cubin")),
@@ -438,6 +552,7 @@ pub const EMBEDDING_NVFP4: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const EMBEDDING_Q4_0: Instance = Instance {
     name: "embedding_q4_0",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q4_0.cubin")),
@@ -445,6 +560,7 @@ pub const EMBEDDING_Q4_0: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const EMBEDDING_Q4_1: Instance = Instance {
     name: "embedding_q4_1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q4_1.cubin")),
@@ -452,6 +568,7 @@ pub const EMBEDDING_Q4_1: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const EMBEDDING_Q4_K: Instance = Instance {
     name: "embedding_q4_k",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q4_k.cubin")),
@@ -459,6 +576,7 @@ pub const EMBEDDING_Q4_K: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const EMBEDDING_Q5_0: Instance = Instance {
     name: "embedding_q5_0",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q5_0.cubin")),
@@ -466,6 +584,7 @@ pub const EMBEDDING_Q5_0: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const EMBEDDING_Q5_1: Instance = Instance {
     name: "embedding_q5_1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q5_1.cubin")),
@@ -473,6 +592,7 @@ pub const EMBEDDING_Q5_1: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const EMBEDDING_Q5_K: Instance = Instance {
     name: "embedding_q5_k",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q5_k.cubin")),
@@ -480,6 +600,7 @@ pub const EMBEDDING_Q5_K: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const EMBEDDING_Q6_K: Instance = Instance {
     name: "embedding_q6_k",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q6_k.cubin")),
@@ -487,6 +608,7 @@ pub const EMBEDDING_Q6_K: Instance = Instance {
     shared_bytes: 0,
 };
 /// embedding: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const EMBEDDING_Q8_0: Instance = Instance {
     name: "embedding_q8_0",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/embedding_q8_0.cubin")),
@@ -494,6 +616,7 @@ pub const EMBEDDING_Q8_0: Instance = Instance {
     shared_bytes: 0,
 };
 /// expert_tiles: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const EXPERT_TILES_E128: Instance = Instance {
     name: "expert_tiles_e128",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/expert_tiles_e128.cubin")),
@@ -501,6 +624,7 @@ pub const EXPERT_TILES_E128: Instance = Instance {
     shared_bytes: 16384,
 };
 /// expert_tiles: deepseek-v3, qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "qwen3_5_122b_a10b"))]
 pub const EXPERT_TILES_E256: Instance = Instance {
     name: "expert_tiles_e256",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/expert_tiles_e256.cubin")),
@@ -508,6 +632,7 @@ pub const EXPERT_TILES_E256: Instance = Instance {
     shared_bytes: 32768,
 };
 /// expert_tiles: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EXPERT_TILES_E32: Instance = Instance {
     name: "expert_tiles_e32",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/expert_tiles_e32.cubin")),
@@ -515,6 +640,7 @@ pub const EXPERT_TILES_E32: Instance = Instance {
     shared_bytes: 4096,
 };
 /// expert_tiles: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const EXPERT_TILES_E4: Instance = Instance {
     name: "expert_tiles_e4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/expert_tiles_e4.cubin")),
@@ -522,6 +648,7 @@ pub const EXPERT_TILES_E4: Instance = Instance {
     shared_bytes: 512,
 };
 /// expert_tiles: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERT_TILES_E512: Instance = Instance {
     name: "expert_tiles_e512",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/expert_tiles_e512.cubin")),
@@ -529,6 +656,17 @@ pub const EXPERT_TILES_E512: Instance = Instance {
     shared_bytes: 65536,
 };
 /// experts_down_few: bard-mla, deepseek-v3, gpt-oss-20b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gpt_oss_20b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_DOWN_FEW_BF16: Instance = Instance {
     name: "experts_down_few_bf16",
     cubin: include_bytes!(
@@ -538,6 +676,9 @@ pub const EXPERTS_DOWN_FEW_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_down_few: nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(tenon_model = "nemotron_3_super_120b_a12b", tenon_model = "qwen3_5_122b_a10b")
+)]
 pub const EXPERTS_DOWN_FEW_F16: Instance = Instance {
     name: "experts_down_few_f16",
     cubin: include_bytes!(
@@ -547,6 +688,15 @@ pub const EXPERTS_DOWN_FEW_F16: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_down_few: bard-mla, deepseek-v3, mistral-small-4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_DOWN_FEW_F32: Instance = Instance {
     name: "experts_down_few_f32",
     cubin: include_bytes!(
@@ -556,6 +706,7 @@ pub const EXPERTS_DOWN_FEW_F32: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_down_few: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const EXPERTS_DOWN_FEW_FP8_E4M3: Instance = Instance {
     name: "experts_down_few_fp8_e4m3",
     cubin: include_bytes!(
@@ -565,6 +716,7 @@ pub const EXPERTS_DOWN_FEW_FP8_E4M3: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_down_few: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EXPERTS_DOWN_FEW_MXFP4: Instance = Instance {
     name: "experts_down_few_mxfp4",
     cubin: include_bytes!(
@@ -574,6 +726,7 @@ pub const EXPERTS_DOWN_FEW_MXFP4: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_down_few: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const EXPERTS_DOWN_FEW_NVFP4: Instance = Instance {
     name: "experts_down_few_nvfp4",
     cubin: include_bytes!(
@@ -583,6 +736,17 @@ pub const EXPERTS_DOWN_FEW_NVFP4: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_down_many: bard-mla, deepseek-v3, gpt-oss-20b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gpt_oss_20b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_DOWN_MANY_BF16: Instance = Instance {
     name: "experts_down_many_bf16",
     cubin: include_bytes!(
@@ -592,6 +756,9 @@ pub const EXPERTS_DOWN_MANY_BF16: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_down_many: nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(tenon_model = "nemotron_3_super_120b_a12b", tenon_model = "qwen3_5_122b_a10b")
+)]
 pub const EXPERTS_DOWN_MANY_F16: Instance = Instance {
     name: "experts_down_many_f16",
     cubin: include_bytes!(
@@ -601,6 +768,15 @@ pub const EXPERTS_DOWN_MANY_F16: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_down_many: bard-mla, deepseek-v3, mistral-small-4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_DOWN_MANY_F32: Instance = Instance {
     name: "experts_down_many_f32",
     cubin: include_bytes!(
@@ -610,6 +786,7 @@ pub const EXPERTS_DOWN_MANY_F32: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_down_many: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const EXPERTS_DOWN_MANY_FP8_E4M3: Instance = Instance {
     name: "experts_down_many_fp8_e4m3",
     cubin: include_bytes!(
@@ -619,6 +796,7 @@ pub const EXPERTS_DOWN_MANY_FP8_E4M3: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_down_many: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EXPERTS_DOWN_MANY_MXFP4: Instance = Instance {
     name: "experts_down_many_mxfp4",
     cubin: include_bytes!(
@@ -628,6 +806,7 @@ pub const EXPERTS_DOWN_MANY_MXFP4: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_down_many: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const EXPERTS_DOWN_MANY_NVFP4: Instance = Instance {
     name: "experts_down_many_nvfp4",
     cubin: include_bytes!(
@@ -637,6 +816,7 @@ pub const EXPERTS_DOWN_MANY_NVFP4: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_sum: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_SUM_BF16_BF16: Instance = Instance {
     name: "experts_sum_bf16_bf16",
     cubin: include_bytes!(
@@ -649,6 +829,16 @@ pub const EXPERTS_SUM_BF16_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_sum: bard-mla, deepseek-v3, gpt-oss-20b, mistral-small-4, mistral-small-4-nvfp4, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gpt_oss_20b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_SUM_BF16_F32: Instance = Instance {
     name: "experts_sum_bf16_f32",
     cubin: include_bytes!(
@@ -661,6 +851,7 @@ pub const EXPERTS_SUM_BF16_F32: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_sum: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_SUM_F32_BF16: Instance = Instance {
     name: "experts_sum_f32_bf16",
     cubin: include_bytes!(
@@ -673,6 +864,16 @@ pub const EXPERTS_SUM_F32_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_sum: bard-mla, deepseek-v3, gpt-oss-20b, mistral-small-4, mistral-small-4-nvfp4, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gpt_oss_20b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_SUM_F32_F32: Instance = Instance {
     name: "experts_sum_f32_f32",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/experts_sum_f32_f32.cubin")),
@@ -683,6 +884,7 @@ pub const EXPERTS_SUM_F32_F32: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EXPERTS_UP_FEW_BF16_CLAMPED_SILU: Instance = Instance {
     name: "experts_up_few_bf16_clamped_silu",
     cubin: include_bytes!(
@@ -696,6 +898,15 @@ pub const EXPERTS_UP_FEW_BF16_CLAMPED_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: bard-mla, deepseek-v3, mistral-small-4, mistral-small-4-nvfp4, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_UP_FEW_BF16_GATED_SILU: Instance = Instance {
     name: "experts_up_few_bf16_gated_silu",
     cubin: include_bytes!(
@@ -709,6 +920,7 @@ pub const EXPERTS_UP_FEW_BF16_GATED_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_UP_FEW_BF16_PLAIN_RELU2: Instance = Instance {
     name: "experts_up_few_bf16_plain_relu2",
     cubin: include_bytes!(
@@ -722,6 +934,7 @@ pub const EXPERTS_UP_FEW_BF16_PLAIN_RELU2: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const EXPERTS_UP_FEW_F16_GATED_SILU: Instance = Instance {
     name: "experts_up_few_f16_gated_silu",
     cubin: include_bytes!(
@@ -735,6 +948,7 @@ pub const EXPERTS_UP_FEW_F16_GATED_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_UP_FEW_F16_PLAIN_RELU2: Instance = Instance {
     name: "experts_up_few_f16_plain_relu2",
     cubin: include_bytes!(
@@ -748,6 +962,14 @@ pub const EXPERTS_UP_FEW_F16_PLAIN_RELU2: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: bard-mla, deepseek-v3, mistral-small-4, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "mistral_small_4",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_UP_FEW_F32_GATED_SILU: Instance = Instance {
     name: "experts_up_few_f32_gated_silu",
     cubin: include_bytes!(
@@ -761,6 +983,7 @@ pub const EXPERTS_UP_FEW_F32_GATED_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_UP_FEW_F32_PLAIN_RELU2: Instance = Instance {
     name: "experts_up_few_f32_plain_relu2",
     cubin: include_bytes!(
@@ -774,6 +997,7 @@ pub const EXPERTS_UP_FEW_F32_PLAIN_RELU2: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const EXPERTS_UP_FEW_FP8_E4M3_GATED_SILU: Instance = Instance {
     name: "experts_up_few_fp8_e4m3_gated_silu",
     cubin: include_bytes!(
@@ -787,6 +1011,7 @@ pub const EXPERTS_UP_FEW_FP8_E4M3_GATED_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EXPERTS_UP_FEW_MXFP4_CLAMPED_SILU: Instance = Instance {
     name: "experts_up_few_mxfp4_clamped_silu",
     cubin: include_bytes!(
@@ -800,6 +1025,7 @@ pub const EXPERTS_UP_FEW_MXFP4_CLAMPED_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_few: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const EXPERTS_UP_FEW_NVFP4_GATED_SILU: Instance = Instance {
     name: "experts_up_few_nvfp4_gated_silu",
     cubin: include_bytes!(
@@ -813,6 +1039,7 @@ pub const EXPERTS_UP_FEW_NVFP4_GATED_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// experts_up_many: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EXPERTS_UP_MANY_BF16_CLAMPED_SILU: Instance = Instance {
     name: "experts_up_many_bf16_clamped_silu",
     cubin: include_bytes!(
@@ -826,6 +1053,15 @@ pub const EXPERTS_UP_MANY_BF16_CLAMPED_SILU: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: bard-mla, deepseek-v3, mistral-small-4, mistral-small-4-nvfp4, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_UP_MANY_BF16_GATED_SILU: Instance = Instance {
     name: "experts_up_many_bf16_gated_silu",
     cubin: include_bytes!(
@@ -839,6 +1075,7 @@ pub const EXPERTS_UP_MANY_BF16_GATED_SILU: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_UP_MANY_BF16_PLAIN_RELU2: Instance = Instance {
     name: "experts_up_many_bf16_plain_relu2",
     cubin: include_bytes!(
@@ -852,6 +1089,7 @@ pub const EXPERTS_UP_MANY_BF16_PLAIN_RELU2: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const EXPERTS_UP_MANY_F16_GATED_SILU: Instance = Instance {
     name: "experts_up_many_f16_gated_silu",
     cubin: include_bytes!(
@@ -865,6 +1103,7 @@ pub const EXPERTS_UP_MANY_F16_GATED_SILU: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_UP_MANY_F16_PLAIN_RELU2: Instance = Instance {
     name: "experts_up_many_f16_plain_relu2",
     cubin: include_bytes!(
@@ -878,6 +1117,14 @@ pub const EXPERTS_UP_MANY_F16_PLAIN_RELU2: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: bard-mla, deepseek-v3, mistral-small-4, qwen3.5-122b-a10b.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "mistral_small_4",
+        tenon_model = "qwen3_5_122b_a10b"
+    )
+)]
 pub const EXPERTS_UP_MANY_F32_GATED_SILU: Instance = Instance {
     name: "experts_up_many_f32_gated_silu",
     cubin: include_bytes!(
@@ -891,6 +1138,7 @@ pub const EXPERTS_UP_MANY_F32_GATED_SILU: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const EXPERTS_UP_MANY_F32_PLAIN_RELU2: Instance = Instance {
     name: "experts_up_many_f32_plain_relu2",
     cubin: include_bytes!(
@@ -904,6 +1152,7 @@ pub const EXPERTS_UP_MANY_F32_PLAIN_RELU2: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const EXPERTS_UP_MANY_FP8_E4M3_GATED_SILU: Instance = Instance {
     name: "experts_up_many_fp8_e4m3_gated_silu",
     cubin: include_bytes!(
@@ -917,6 +1166,7 @@ pub const EXPERTS_UP_MANY_FP8_E4M3_GATED_SILU: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const EXPERTS_UP_MANY_MXFP4_CLAMPED_SILU: Instance = Instance {
     name: "experts_up_many_mxfp4_clamped_silu",
     cubin: include_bytes!(
@@ -930,6 +1180,7 @@ pub const EXPERTS_UP_MANY_MXFP4_CLAMPED_SILU: Instance = Instance {
     shared_bytes: 98304,
 };
 /// experts_up_many: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const EXPERTS_UP_MANY_NVFP4_GATED_SILU: Instance = Instance {
     name: "experts_up_many_nvfp4_gated_silu",
     cubin: include_bytes!(
@@ -943,6 +1194,7 @@ pub const EXPERTS_UP_MANY_NVFP4_GATED_SILU: Instance = Instance {
     shared_bytes: 98304,
 };
 /// gated_group_norm: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const GATED_GROUP_NORM_D8192_G8: Instance = Instance {
     name: "gated_group_norm_d8192_g8",
     cubin: include_bytes!(
@@ -952,6 +1204,7 @@ pub const GATED_GROUP_NORM_D8192_G8: Instance = Instance {
     shared_bytes: 0,
 };
 /// gated_head_norm: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const GATED_HEAD_NORM_HD128: Instance = Instance {
     name: "gated_head_norm_hd128",
     cubin: include_bytes!(
@@ -968,6 +1221,7 @@ pub const GATHER_LOGIT_ROWS: Instance = Instance {
     shared_bytes: 0,
 };
 /// kv_append: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const KV_APPEND_HD128_BF16: Instance = Instance {
     name: "kv_append_hd128_bf16",
     cubin: include_bytes!(
@@ -977,6 +1231,7 @@ pub const KV_APPEND_HD128_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// latent_append: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const LATENT_APPEND_KLR256_QRHD64_INTERLEAVED_BF16: Instance = Instance {
     name: "latent_append_klr256_qrhd64_interleaved_bf16",
     cubin: include_bytes!(
@@ -992,6 +1247,7 @@ pub const LATENT_APPEND_KLR256_QRHD64_INTERLEAVED_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// latent_append: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const LATENT_APPEND_KLR512_QRHD64_INTERLEAVED_BF16: Instance = Instance {
     name: "latent_append_klr512_qrhd64_interleaved_bf16",
     cubin: include_bytes!(
@@ -1007,6 +1263,7 @@ pub const LATENT_APPEND_KLR512_QRHD64_INTERLEAVED_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// latent_append: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const LATENT_APPEND_KLR64_QRHD32_INTERLEAVED_BF16: Instance = Instance {
     name: "latent_append_klr64_qrhd32_interleaved_bf16",
     cubin: include_bytes!(
@@ -1022,6 +1279,7 @@ pub const LATENT_APPEND_KLR64_QRHD32_INTERLEAVED_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// latent_append: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const LATENT_APPEND_KLR64_QRHD32_INTERLEAVED_FP8_E4M3: Instance = Instance {
     name: "latent_append_klr64_qrhd32_interleaved_fp8_e4m3",
     cubin: include_bytes!(
@@ -1072,6 +1330,17 @@ pub const LINEAR_BF16_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F16_R1: Instance = Instance {
     name: "linear_f16_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f16_r1.cubin")),
@@ -1079,6 +1348,17 @@ pub const LINEAR_F16_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F16_R16: Instance = Instance {
     name: "linear_f16_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f16_r16.cubin")),
@@ -1086,6 +1366,17 @@ pub const LINEAR_F16_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F16_R2: Instance = Instance {
     name: "linear_f16_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f16_r2.cubin")),
@@ -1093,6 +1384,17 @@ pub const LINEAR_F16_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F16_R4: Instance = Instance {
     name: "linear_f16_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f16_r4.cubin")),
@@ -1100,6 +1402,17 @@ pub const LINEAR_F16_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F16_R8: Instance = Instance {
     name: "linear_f16_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f16_r8.cubin")),
@@ -1107,6 +1420,20 @@ pub const LINEAR_F16_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F32_R1: Instance = Instance {
     name: "linear_f32_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f32_r1.cubin")),
@@ -1114,6 +1441,20 @@ pub const LINEAR_F32_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F32_R16: Instance = Instance {
     name: "linear_f32_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f32_r16.cubin")),
@@ -1121,6 +1462,20 @@ pub const LINEAR_F32_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F32_R2: Instance = Instance {
     name: "linear_f32_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f32_r2.cubin")),
@@ -1128,6 +1483,20 @@ pub const LINEAR_F32_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F32_R4: Instance = Instance {
     name: "linear_f32_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f32_r4.cubin")),
@@ -1135,6 +1504,20 @@ pub const LINEAR_F32_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_F32_R8: Instance = Instance {
     name: "linear_f32_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_f32_r8.cubin")),
@@ -1142,6 +1525,7 @@ pub const LINEAR_F32_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_FP8_E4M3_R1: Instance = Instance {
     name: "linear_fp8_e4m3_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_fp8_e4m3_r1.cubin")),
@@ -1149,6 +1533,7 @@ pub const LINEAR_FP8_E4M3_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_FP8_E4M3_R16: Instance = Instance {
     name: "linear_fp8_e4m3_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_fp8_e4m3_r16.cubin")),
@@ -1156,6 +1541,7 @@ pub const LINEAR_FP8_E4M3_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_FP8_E4M3_R2: Instance = Instance {
     name: "linear_fp8_e4m3_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_fp8_e4m3_r2.cubin")),
@@ -1163,6 +1549,7 @@ pub const LINEAR_FP8_E4M3_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_FP8_E4M3_R4: Instance = Instance {
     name: "linear_fp8_e4m3_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_fp8_e4m3_r4.cubin")),
@@ -1170,6 +1557,7 @@ pub const LINEAR_FP8_E4M3_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_FP8_E4M3_R8: Instance = Instance {
     name: "linear_fp8_e4m3_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_fp8_e4m3_r8.cubin")),
@@ -1177,6 +1565,7 @@ pub const LINEAR_FP8_E4M3_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_BF16_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_bf16_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1190,6 +1579,19 @@ pub const LINEAR_GATED_BF16_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_BF16_R16_SILU: Instance = Instance {
     name: "linear_gated_bf16_r16_silu",
     cubin: include_bytes!(
@@ -1203,6 +1605,7 @@ pub const LINEAR_GATED_BF16_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_BF16_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_bf16_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1216,6 +1619,19 @@ pub const LINEAR_GATED_BF16_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_BF16_R1_SILU: Instance = Instance {
     name: "linear_gated_bf16_r1_silu",
     cubin: include_bytes!(
@@ -1229,6 +1645,7 @@ pub const LINEAR_GATED_BF16_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_BF16_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_bf16_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1242,6 +1659,19 @@ pub const LINEAR_GATED_BF16_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_BF16_R2_SILU: Instance = Instance {
     name: "linear_gated_bf16_r2_silu",
     cubin: include_bytes!(
@@ -1255,6 +1685,7 @@ pub const LINEAR_GATED_BF16_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_BF16_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_bf16_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1268,6 +1699,19 @@ pub const LINEAR_GATED_BF16_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_BF16_R4_SILU: Instance = Instance {
     name: "linear_gated_bf16_r4_silu",
     cubin: include_bytes!(
@@ -1281,6 +1725,7 @@ pub const LINEAR_GATED_BF16_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_BF16_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_bf16_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1294,6 +1739,19 @@ pub const LINEAR_GATED_BF16_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_BF16_R8_SILU: Instance = Instance {
     name: "linear_gated_bf16_r8_silu",
     cubin: include_bytes!(
@@ -1307,6 +1765,7 @@ pub const LINEAR_GATED_BF16_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F16_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f16_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1320,6 +1779,15 @@ pub const LINEAR_GATED_F16_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: llama-3.1-8b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F16_R16_SILU: Instance = Instance {
     name: "linear_gated_f16_r16_silu",
     cubin: include_bytes!(
@@ -1333,6 +1801,7 @@ pub const LINEAR_GATED_F16_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F16_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f16_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1346,6 +1815,15 @@ pub const LINEAR_GATED_F16_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: llama-3.1-8b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F16_R1_SILU: Instance = Instance {
     name: "linear_gated_f16_r1_silu",
     cubin: include_bytes!(
@@ -1359,6 +1837,7 @@ pub const LINEAR_GATED_F16_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F16_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f16_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1372,6 +1851,15 @@ pub const LINEAR_GATED_F16_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: llama-3.1-8b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F16_R2_SILU: Instance = Instance {
     name: "linear_gated_f16_r2_silu",
     cubin: include_bytes!(
@@ -1385,6 +1873,7 @@ pub const LINEAR_GATED_F16_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F16_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f16_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1398,6 +1887,15 @@ pub const LINEAR_GATED_F16_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: llama-3.1-8b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F16_R4_SILU: Instance = Instance {
     name: "linear_gated_f16_r4_silu",
     cubin: include_bytes!(
@@ -1411,6 +1909,7 @@ pub const LINEAR_GATED_F16_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F16_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f16_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1424,6 +1923,15 @@ pub const LINEAR_GATED_F16_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: llama-3.1-8b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F16_R8_SILU: Instance = Instance {
     name: "linear_gated_f16_r8_silu",
     cubin: include_bytes!(
@@ -1437,6 +1945,7 @@ pub const LINEAR_GATED_F16_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F32_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f32_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1450,6 +1959,18 @@ pub const LINEAR_GATED_F32_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F32_R16_SILU: Instance = Instance {
     name: "linear_gated_f32_r16_silu",
     cubin: include_bytes!(
@@ -1463,6 +1984,7 @@ pub const LINEAR_GATED_F32_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F32_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f32_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1476,6 +1998,18 @@ pub const LINEAR_GATED_F32_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F32_R1_SILU: Instance = Instance {
     name: "linear_gated_f32_r1_silu",
     cubin: include_bytes!(
@@ -1489,6 +2023,7 @@ pub const LINEAR_GATED_F32_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F32_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f32_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1502,6 +2037,18 @@ pub const LINEAR_GATED_F32_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F32_R2_SILU: Instance = Instance {
     name: "linear_gated_f32_r2_silu",
     cubin: include_bytes!(
@@ -1515,6 +2062,7 @@ pub const LINEAR_GATED_F32_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F32_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f32_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1528,6 +2076,18 @@ pub const LINEAR_GATED_F32_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F32_R4_SILU: Instance = Instance {
     name: "linear_gated_f32_r4_silu",
     cubin: include_bytes!(
@@ -1541,6 +2101,7 @@ pub const LINEAR_GATED_F32_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_F32_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_f32_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1554,6 +2115,18 @@ pub const LINEAR_GATED_F32_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: bard-mla, deepseek-v3, llama-3.1-8b, mistral-small-4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const LINEAR_GATED_F32_R8_SILU: Instance = Instance {
     name: "linear_gated_f32_r8_silu",
     cubin: include_bytes!(
@@ -1567,6 +2140,7 @@ pub const LINEAR_GATED_F32_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_GATED_FP8_E4M3_R16_SILU: Instance = Instance {
     name: "linear_gated_fp8_e4m3_r16_silu",
     cubin: include_bytes!(
@@ -1580,6 +2154,7 @@ pub const LINEAR_GATED_FP8_E4M3_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_GATED_FP8_E4M3_R1_SILU: Instance = Instance {
     name: "linear_gated_fp8_e4m3_r1_silu",
     cubin: include_bytes!(
@@ -1593,6 +2168,7 @@ pub const LINEAR_GATED_FP8_E4M3_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_GATED_FP8_E4M3_R2_SILU: Instance = Instance {
     name: "linear_gated_fp8_e4m3_r2_silu",
     cubin: include_bytes!(
@@ -1606,6 +2182,7 @@ pub const LINEAR_GATED_FP8_E4M3_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_GATED_FP8_E4M3_R4_SILU: Instance = Instance {
     name: "linear_gated_fp8_e4m3_r4_silu",
     cubin: include_bytes!(
@@ -1619,6 +2196,7 @@ pub const LINEAR_GATED_FP8_E4M3_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: deepseek-v3, mistral-small-4.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "mistral_small_4"))]
 pub const LINEAR_GATED_FP8_E4M3_R8_SILU: Instance = Instance {
     name: "linear_gated_fp8_e4m3_r8_silu",
     cubin: include_bytes!(
@@ -1632,6 +2210,7 @@ pub const LINEAR_GATED_FP8_E4M3_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_GATED_NVFP4_R16_SILU: Instance = Instance {
     name: "linear_gated_nvfp4_r16_silu",
     cubin: include_bytes!(
@@ -1645,6 +2224,7 @@ pub const LINEAR_GATED_NVFP4_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_GATED_NVFP4_R1_SILU: Instance = Instance {
     name: "linear_gated_nvfp4_r1_silu",
     cubin: include_bytes!(
@@ -1658,6 +2238,7 @@ pub const LINEAR_GATED_NVFP4_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_GATED_NVFP4_R2_SILU: Instance = Instance {
     name: "linear_gated_nvfp4_r2_silu",
     cubin: include_bytes!(
@@ -1671,6 +2252,7 @@ pub const LINEAR_GATED_NVFP4_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_GATED_NVFP4_R4_SILU: Instance = Instance {
     name: "linear_gated_nvfp4_r4_silu",
     cubin: include_bytes!(
@@ -1684,6 +2266,7 @@ pub const LINEAR_GATED_NVFP4_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_GATED_NVFP4_R8_SILU: Instance = Instance {
     name: "linear_gated_nvfp4_r8_silu",
     cubin: include_bytes!(
@@ -1697,6 +2280,7 @@ pub const LINEAR_GATED_NVFP4_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_0_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_0_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1710,6 +2294,7 @@ pub const LINEAR_GATED_Q4_0_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_0_R16_SILU: Instance = Instance {
     name: "linear_gated_q4_0_r16_silu",
     cubin: include_bytes!(
@@ -1723,6 +2308,7 @@ pub const LINEAR_GATED_Q4_0_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_0_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_0_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1736,6 +2322,7 @@ pub const LINEAR_GATED_Q4_0_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_0_R1_SILU: Instance = Instance {
     name: "linear_gated_q4_0_r1_silu",
     cubin: include_bytes!(
@@ -1749,6 +2336,7 @@ pub const LINEAR_GATED_Q4_0_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_0_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_0_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1762,6 +2350,7 @@ pub const LINEAR_GATED_Q4_0_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_0_R2_SILU: Instance = Instance {
     name: "linear_gated_q4_0_r2_silu",
     cubin: include_bytes!(
@@ -1775,6 +2364,7 @@ pub const LINEAR_GATED_Q4_0_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_0_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_0_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1788,6 +2378,7 @@ pub const LINEAR_GATED_Q4_0_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_0_R4_SILU: Instance = Instance {
     name: "linear_gated_q4_0_r4_silu",
     cubin: include_bytes!(
@@ -1801,6 +2392,7 @@ pub const LINEAR_GATED_Q4_0_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_0_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_0_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1814,6 +2406,7 @@ pub const LINEAR_GATED_Q4_0_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_0_R8_SILU: Instance = Instance {
     name: "linear_gated_q4_0_r8_silu",
     cubin: include_bytes!(
@@ -1827,6 +2420,7 @@ pub const LINEAR_GATED_Q4_0_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_1_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_1_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1840,6 +2434,7 @@ pub const LINEAR_GATED_Q4_1_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_1_R16_SILU: Instance = Instance {
     name: "linear_gated_q4_1_r16_silu",
     cubin: include_bytes!(
@@ -1853,6 +2448,7 @@ pub const LINEAR_GATED_Q4_1_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_1_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_1_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1866,6 +2462,7 @@ pub const LINEAR_GATED_Q4_1_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_1_R1_SILU: Instance = Instance {
     name: "linear_gated_q4_1_r1_silu",
     cubin: include_bytes!(
@@ -1879,6 +2476,7 @@ pub const LINEAR_GATED_Q4_1_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_1_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_1_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1892,6 +2490,7 @@ pub const LINEAR_GATED_Q4_1_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_1_R2_SILU: Instance = Instance {
     name: "linear_gated_q4_1_r2_silu",
     cubin: include_bytes!(
@@ -1905,6 +2504,7 @@ pub const LINEAR_GATED_Q4_1_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_1_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_1_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1918,6 +2518,7 @@ pub const LINEAR_GATED_Q4_1_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_1_R4_SILU: Instance = Instance {
     name: "linear_gated_q4_1_r4_silu",
     cubin: include_bytes!(
@@ -1931,6 +2532,7 @@ pub const LINEAR_GATED_Q4_1_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_1_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_1_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1944,6 +2546,7 @@ pub const LINEAR_GATED_Q4_1_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q4_1_R8_SILU: Instance = Instance {
     name: "linear_gated_q4_1_r8_silu",
     cubin: include_bytes!(
@@ -1957,6 +2560,7 @@ pub const LINEAR_GATED_Q4_1_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_K_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_k_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1970,6 +2574,7 @@ pub const LINEAR_GATED_Q4_K_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_K_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_k_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1983,6 +2588,7 @@ pub const LINEAR_GATED_Q4_K_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_K_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_k_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -1996,6 +2602,7 @@ pub const LINEAR_GATED_Q4_K_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_K_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_k_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2009,6 +2616,7 @@ pub const LINEAR_GATED_Q4_K_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q4_K_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q4_k_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2022,6 +2630,7 @@ pub const LINEAR_GATED_Q4_K_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_0_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_0_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2035,6 +2644,7 @@ pub const LINEAR_GATED_Q5_0_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_0_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_0_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2048,6 +2658,7 @@ pub const LINEAR_GATED_Q5_0_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_0_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_0_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2061,6 +2672,7 @@ pub const LINEAR_GATED_Q5_0_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_0_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_0_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2074,6 +2686,7 @@ pub const LINEAR_GATED_Q5_0_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_0_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_0_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2087,6 +2700,7 @@ pub const LINEAR_GATED_Q5_0_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_1_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_1_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2100,6 +2714,7 @@ pub const LINEAR_GATED_Q5_1_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_1_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_1_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2113,6 +2728,7 @@ pub const LINEAR_GATED_Q5_1_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_1_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_1_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2126,6 +2742,7 @@ pub const LINEAR_GATED_Q5_1_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_1_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_1_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2139,6 +2756,7 @@ pub const LINEAR_GATED_Q5_1_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_1_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_1_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2152,6 +2770,7 @@ pub const LINEAR_GATED_Q5_1_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_K_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_k_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2165,6 +2784,7 @@ pub const LINEAR_GATED_Q5_K_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_K_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_k_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2178,6 +2798,7 @@ pub const LINEAR_GATED_Q5_K_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_K_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_k_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2191,6 +2812,7 @@ pub const LINEAR_GATED_Q5_K_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_K_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_k_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2204,6 +2826,7 @@ pub const LINEAR_GATED_Q5_K_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q5_K_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q5_k_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2217,6 +2840,7 @@ pub const LINEAR_GATED_Q5_K_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q6_K_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q6_k_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2230,6 +2854,7 @@ pub const LINEAR_GATED_Q6_K_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q6_K_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q6_k_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2243,6 +2868,7 @@ pub const LINEAR_GATED_Q6_K_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q6_K_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q6_k_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2256,6 +2882,7 @@ pub const LINEAR_GATED_Q6_K_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q6_K_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q6_k_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2269,6 +2896,7 @@ pub const LINEAR_GATED_Q6_K_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q6_K_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q6_k_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2282,6 +2910,7 @@ pub const LINEAR_GATED_Q6_K_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q8_0_R16_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q8_0_r16_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2295,6 +2924,7 @@ pub const LINEAR_GATED_Q8_0_R16_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q8_0_R16_SILU: Instance = Instance {
     name: "linear_gated_q8_0_r16_silu",
     cubin: include_bytes!(
@@ -2308,6 +2938,7 @@ pub const LINEAR_GATED_Q8_0_R16_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q8_0_R1_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q8_0_r1_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2321,6 +2952,7 @@ pub const LINEAR_GATED_Q8_0_R1_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q8_0_R1_SILU: Instance = Instance {
     name: "linear_gated_q8_0_r1_silu",
     cubin: include_bytes!(
@@ -2334,6 +2966,7 @@ pub const LINEAR_GATED_Q8_0_R1_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q8_0_R2_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q8_0_r2_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2347,6 +2980,7 @@ pub const LINEAR_GATED_Q8_0_R2_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q8_0_R2_SILU: Instance = Instance {
     name: "linear_gated_q8_0_r2_silu",
     cubin: include_bytes!(
@@ -2360,6 +2994,7 @@ pub const LINEAR_GATED_Q8_0_R2_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q8_0_R4_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q8_0_r4_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2373,6 +3008,7 @@ pub const LINEAR_GATED_Q8_0_R4_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q8_0_R4_SILU: Instance = Instance {
     name: "linear_gated_q8_0_r4_silu",
     cubin: include_bytes!(
@@ -2386,6 +3022,7 @@ pub const LINEAR_GATED_Q8_0_R4_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_GATED_Q8_0_R8_GELU_PYTORCH_TANH: Instance = Instance {
     name: "linear_gated_q8_0_r8_gelu_pytorch_tanh",
     cubin: include_bytes!(
@@ -2399,6 +3036,7 @@ pub const LINEAR_GATED_Q8_0_R8_GELU_PYTORCH_TANH: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear_gated: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_GATED_Q8_0_R8_SILU: Instance = Instance {
     name: "linear_gated_q8_0_r8_silu",
     cubin: include_bytes!(
@@ -2412,6 +3050,7 @@ pub const LINEAR_GATED_Q8_0_R8_SILU: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const LINEAR_MXFP4_R1: Instance = Instance {
     name: "linear_mxfp4_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_mxfp4_r1.cubin")),
@@ -2419,6 +3058,7 @@ pub const LINEAR_MXFP4_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const LINEAR_MXFP4_R16: Instance = Instance {
     name: "linear_mxfp4_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_mxfp4_r16.cubin")),
@@ -2426,6 +3066,7 @@ pub const LINEAR_MXFP4_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const LINEAR_MXFP4_R2: Instance = Instance {
     name: "linear_mxfp4_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_mxfp4_r2.cubin")),
@@ -2433,6 +3074,7 @@ pub const LINEAR_MXFP4_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const LINEAR_MXFP4_R4: Instance = Instance {
     name: "linear_mxfp4_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_mxfp4_r4.cubin")),
@@ -2440,6 +3082,7 @@ pub const LINEAR_MXFP4_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const LINEAR_MXFP4_R8: Instance = Instance {
     name: "linear_mxfp4_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_mxfp4_r8.cubin")),
@@ -2447,6 +3090,7 @@ pub const LINEAR_MXFP4_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_NVFP4_R1: Instance = Instance {
     name: "linear_nvfp4_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_nvfp4_r1.cubin")),
@@ -2454,6 +3098,7 @@ pub const LINEAR_NVFP4_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_NVFP4_R16: Instance = Instance {
     name: "linear_nvfp4_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_nvfp4_r16.cubin")),
@@ -2461,6 +3106,7 @@ pub const LINEAR_NVFP4_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_NVFP4_R2: Instance = Instance {
     name: "linear_nvfp4_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_nvfp4_r2.cubin")),
@@ -2468,6 +3114,7 @@ pub const LINEAR_NVFP4_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_NVFP4_R4: Instance = Instance {
     name: "linear_nvfp4_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_nvfp4_r4.cubin")),
@@ -2475,6 +3122,7 @@ pub const LINEAR_NVFP4_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4_nvfp4"))]
 pub const LINEAR_NVFP4_R8: Instance = Instance {
     name: "linear_nvfp4_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_nvfp4_r8.cubin")),
@@ -2482,6 +3130,7 @@ pub const LINEAR_NVFP4_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_0_R1: Instance = Instance {
     name: "linear_q4_0_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_0_r1.cubin")),
@@ -2489,6 +3138,7 @@ pub const LINEAR_Q4_0_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_0_R16: Instance = Instance {
     name: "linear_q4_0_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_0_r16.cubin")),
@@ -2496,6 +3146,7 @@ pub const LINEAR_Q4_0_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_0_R2: Instance = Instance {
     name: "linear_q4_0_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_0_r2.cubin")),
@@ -2503,6 +3154,7 @@ pub const LINEAR_Q4_0_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_0_R4: Instance = Instance {
     name: "linear_q4_0_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_0_r4.cubin")),
@@ -2510,6 +3162,7 @@ pub const LINEAR_Q4_0_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_0_R8: Instance = Instance {
     name: "linear_q4_0_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_0_r8.cubin")),
@@ -2517,6 +3170,7 @@ pub const LINEAR_Q4_0_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_1_R1: Instance = Instance {
     name: "linear_q4_1_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_1_r1.cubin")),
@@ -2524,6 +3178,7 @@ pub const LINEAR_Q4_1_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_1_R16: Instance = Instance {
     name: "linear_q4_1_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_1_r16.cubin")),
@@ -2531,6 +3186,7 @@ pub const LINEAR_Q4_1_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_1_R2: Instance = Instance {
     name: "linear_q4_1_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_1_r2.cubin")),
@@ -2538,6 +3194,7 @@ pub const LINEAR_Q4_1_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_1_R4: Instance = Instance {
     name: "linear_q4_1_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_1_r4.cubin")),
@@ -2545,6 +3202,7 @@ pub const LINEAR_Q4_1_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q4_1_R8: Instance = Instance {
     name: "linear_q4_1_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_1_r8.cubin")),
@@ -2552,6 +3210,7 @@ pub const LINEAR_Q4_1_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q4_K_R1: Instance = Instance {
     name: "linear_q4_k_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_k_r1.cubin")),
@@ -2559,6 +3218,7 @@ pub const LINEAR_Q4_K_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q4_K_R16: Instance = Instance {
     name: "linear_q4_k_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_k_r16.cubin")),
@@ -2566,6 +3226,7 @@ pub const LINEAR_Q4_K_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q4_K_R2: Instance = Instance {
     name: "linear_q4_k_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_k_r2.cubin")),
@@ -2573,6 +3234,7 @@ pub const LINEAR_Q4_K_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q4_K_R4: Instance = Instance {
     name: "linear_q4_k_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_k_r4.cubin")),
@@ -2580,6 +3242,7 @@ pub const LINEAR_Q4_K_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q4_K_R8: Instance = Instance {
     name: "linear_q4_k_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q4_k_r8.cubin")),
@@ -2587,6 +3250,7 @@ pub const LINEAR_Q4_K_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_0_R1: Instance = Instance {
     name: "linear_q5_0_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_0_r1.cubin")),
@@ -2594,6 +3258,7 @@ pub const LINEAR_Q5_0_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_0_R16: Instance = Instance {
     name: "linear_q5_0_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_0_r16.cubin")),
@@ -2601,6 +3266,7 @@ pub const LINEAR_Q5_0_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_0_R2: Instance = Instance {
     name: "linear_q5_0_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_0_r2.cubin")),
@@ -2608,6 +3274,7 @@ pub const LINEAR_Q5_0_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_0_R4: Instance = Instance {
     name: "linear_q5_0_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_0_r4.cubin")),
@@ -2615,6 +3282,7 @@ pub const LINEAR_Q5_0_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_0_R8: Instance = Instance {
     name: "linear_q5_0_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_0_r8.cubin")),
@@ -2622,6 +3290,7 @@ pub const LINEAR_Q5_0_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_1_R1: Instance = Instance {
     name: "linear_q5_1_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_1_r1.cubin")),
@@ -2629,6 +3298,7 @@ pub const LINEAR_Q5_1_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_1_R16: Instance = Instance {
     name: "linear_q5_1_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_1_r16.cubin")),
@@ -2636,6 +3306,7 @@ pub const LINEAR_Q5_1_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_1_R2: Instance = Instance {
     name: "linear_q5_1_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_1_r2.cubin")),
@@ -2643,6 +3314,7 @@ pub const LINEAR_Q5_1_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_1_R4: Instance = Instance {
     name: "linear_q5_1_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_1_r4.cubin")),
@@ -2650,6 +3322,7 @@ pub const LINEAR_Q5_1_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_1_R8: Instance = Instance {
     name: "linear_q5_1_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_1_r8.cubin")),
@@ -2657,6 +3330,7 @@ pub const LINEAR_Q5_1_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_K_R1: Instance = Instance {
     name: "linear_q5_k_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_k_r1.cubin")),
@@ -2664,6 +3338,7 @@ pub const LINEAR_Q5_K_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_K_R16: Instance = Instance {
     name: "linear_q5_k_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_k_r16.cubin")),
@@ -2671,6 +3346,7 @@ pub const LINEAR_Q5_K_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_K_R2: Instance = Instance {
     name: "linear_q5_k_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_k_r2.cubin")),
@@ -2678,6 +3354,7 @@ pub const LINEAR_Q5_K_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_K_R4: Instance = Instance {
     name: "linear_q5_k_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_k_r4.cubin")),
@@ -2685,6 +3362,7 @@ pub const LINEAR_Q5_K_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q5_K_R8: Instance = Instance {
     name: "linear_q5_k_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q5_k_r8.cubin")),
@@ -2692,6 +3370,7 @@ pub const LINEAR_Q5_K_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q6_K_R1: Instance = Instance {
     name: "linear_q6_k_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q6_k_r1.cubin")),
@@ -2699,6 +3378,7 @@ pub const LINEAR_Q6_K_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q6_K_R16: Instance = Instance {
     name: "linear_q6_k_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q6_k_r16.cubin")),
@@ -2706,6 +3386,7 @@ pub const LINEAR_Q6_K_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q6_K_R2: Instance = Instance {
     name: "linear_q6_k_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q6_k_r2.cubin")),
@@ -2713,6 +3394,7 @@ pub const LINEAR_Q6_K_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q6_K_R4: Instance = Instance {
     name: "linear_q6_k_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q6_k_r4.cubin")),
@@ -2720,6 +3402,7 @@ pub const LINEAR_Q6_K_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const LINEAR_Q6_K_R8: Instance = Instance {
     name: "linear_q6_k_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q6_k_r8.cubin")),
@@ -2727,6 +3410,7 @@ pub const LINEAR_Q6_K_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q8_0_R1: Instance = Instance {
     name: "linear_q8_0_r1",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q8_0_r1.cubin")),
@@ -2734,6 +3418,7 @@ pub const LINEAR_Q8_0_R1: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q8_0_R16: Instance = Instance {
     name: "linear_q8_0_r16",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q8_0_r16.cubin")),
@@ -2741,6 +3426,7 @@ pub const LINEAR_Q8_0_R16: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q8_0_R2: Instance = Instance {
     name: "linear_q8_0_r2",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q8_0_r2.cubin")),
@@ -2748,6 +3434,7 @@ pub const LINEAR_Q8_0_R2: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q8_0_R4: Instance = Instance {
     name: "linear_q8_0_r4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q8_0_r4.cubin")),
@@ -2755,6 +3442,7 @@ pub const LINEAR_Q8_0_R4: Instance = Instance {
     shared_bytes: 0,
 };
 /// linear: gemma-3-270m, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gemma_3_270m", tenon_model = "smollm2_135m_instruct"))]
 pub const LINEAR_Q8_0_R8: Instance = Instance {
     name: "linear_q8_0_r8",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/linear_q8_0_r8.cubin")),
@@ -2762,6 +3450,7 @@ pub const LINEAR_Q8_0_R8: Instance = Instance {
     shared_bytes: 0,
 };
 /// mamba2_scan: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const MAMBA2_SCAN_HD64_S128_C64: Instance = Instance {
     name: "mamba2_scan_hd64_s128_c64",
     cubin: include_bytes!(
@@ -2775,6 +3464,7 @@ pub const MAMBA2_SCAN_HD64_S128_C64: Instance = Instance {
     shared_bytes: 128032,
 };
 /// mamba2_update: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const MAMBA2_UPDATE_HD64_S128: Instance = Instance {
     name: "mamba2_update_hd64_s128",
     cubin: include_bytes!(
@@ -2784,6 +3474,7 @@ pub const MAMBA2_UPDATE_HD64_S128: Instance = Instance {
     shared_bytes: 0,
 };
 /// mla_absorb: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const MLA_ABSORB_QNHD128_QRHD64_KLR512_DECODE: Instance = Instance {
     name: "mla_absorb_qnhd128_qrhd64_klr512_decode",
     cubin: include_bytes!(
@@ -2798,6 +3489,7 @@ pub const MLA_ABSORB_QNHD128_QRHD64_KLR512_DECODE: Instance = Instance {
     shared_bytes: 32768,
 };
 /// mla_absorb: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_ABSORB_QNHD32_QRHD32_KLR64_DECODE: Instance = Instance {
     name: "mla_absorb_qnhd32_qrhd32_klr64_decode",
     cubin: include_bytes!(
@@ -2812,6 +3504,7 @@ pub const MLA_ABSORB_QNHD32_QRHD32_KLR64_DECODE: Instance = Instance {
     shared_bytes: 16384,
 };
 /// mla_absorb: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const MLA_ABSORB_QNHD64_QRHD64_KLR256_DECODE: Instance = Instance {
     name: "mla_absorb_qnhd64_qrhd64_klr256_decode",
     cubin: include_bytes!(
@@ -2826,6 +3519,7 @@ pub const MLA_ABSORB_QNHD64_QRHD64_KLR256_DECODE: Instance = Instance {
     shared_bytes: 16384,
 };
 /// mla_combine: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const MLA_COMBINE_KLR256: Instance = Instance {
     name: "mla_combine_klr256",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/mla_combine_klr256.cubin")),
@@ -2833,6 +3527,7 @@ pub const MLA_COMBINE_KLR256: Instance = Instance {
     shared_bytes: 0,
 };
 /// mla_combine: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const MLA_COMBINE_KLR512: Instance = Instance {
     name: "mla_combine_klr512",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/mla_combine_klr512.cubin")),
@@ -2840,6 +3535,7 @@ pub const MLA_COMBINE_KLR512: Instance = Instance {
     shared_bytes: 0,
 };
 /// mla_combine: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_COMBINE_KLR64: Instance = Instance {
     name: "mla_combine_klr64",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/mla_combine_klr64.cubin")),
@@ -2847,6 +3543,7 @@ pub const MLA_COMBINE_KLR64: Instance = Instance {
     shared_bytes: 0,
 };
 /// mla_decode: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const MLA_DECODE_BF16_KLR256_QRHD64: Instance = Instance {
     name: "mla_decode_bf16_klr256_qrhd64",
     cubin: include_bytes!(
@@ -2860,6 +3557,7 @@ pub const MLA_DECODE_BF16_KLR256_QRHD64: Instance = Instance {
     shared_bytes: 216064,
 };
 /// mla_decode: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const MLA_DECODE_BF16_KLR512_QRHD64: Instance = Instance {
     name: "mla_decode_bf16_klr512_qrhd64",
     cubin: include_bytes!(
@@ -2873,6 +3571,7 @@ pub const MLA_DECODE_BF16_KLR512_QRHD64: Instance = Instance {
     shared_bytes: 232448,
 };
 /// mla_decode: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_DECODE_BF16_KLR64_QRHD32: Instance = Instance {
     name: "mla_decode_bf16_klr64_qrhd32",
     cubin: include_bytes!(
@@ -2886,6 +3585,7 @@ pub const MLA_DECODE_BF16_KLR64_QRHD32: Instance = Instance {
     shared_bytes: 93184,
 };
 /// mla_decode: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_DECODE_FP8_E4M3_KLR64_QRHD32: Instance = Instance {
     name: "mla_decode_fp8_e4m3_klr64_qrhd32",
     cubin: include_bytes!(
@@ -2899,6 +3599,7 @@ pub const MLA_DECODE_FP8_E4M3_KLR64_QRHD32: Instance = Instance {
     shared_bytes: 93184,
 };
 /// mla_expand: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const MLA_EXPAND_BF16_QNHD128_QRHD64_VHD128_KLR512_PREFILL: Instance = Instance {
     name: "mla_expand_bf16_qnhd128_qrhd64_vhd128_klr512_prefill",
     cubin: include_bytes!(
@@ -2916,6 +3617,7 @@ pub const MLA_EXPAND_BF16_QNHD128_QRHD64_VHD128_KLR512_PREFILL: Instance = Insta
     shared_bytes: 98304,
 };
 /// mla_expand: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_EXPAND_BF16_QNHD32_QRHD32_VHD32_KLR64_PREFILL: Instance = Instance {
     name: "mla_expand_bf16_qnhd32_qrhd32_vhd32_klr64_prefill",
     cubin: include_bytes!(
@@ -2933,6 +3635,7 @@ pub const MLA_EXPAND_BF16_QNHD32_QRHD32_VHD32_KLR64_PREFILL: Instance = Instance
     shared_bytes: 98304,
 };
 /// mla_expand: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const MLA_EXPAND_BF16_QNHD64_QRHD64_VHD128_KLR256_PREFILL: Instance = Instance {
     name: "mla_expand_bf16_qnhd64_qrhd64_vhd128_klr256_prefill",
     cubin: include_bytes!(
@@ -2950,6 +3653,7 @@ pub const MLA_EXPAND_BF16_QNHD64_QRHD64_VHD128_KLR256_PREFILL: Instance = Instan
     shared_bytes: 98304,
 };
 /// mla_expand: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_EXPAND_FP8_E4M3_QNHD32_QRHD32_VHD32_KLR64_PREFILL: Instance = Instance {
     name: "mla_expand_fp8_e4m3_qnhd32_qrhd32_vhd32_klr64_prefill",
     cubin: include_bytes!(
@@ -2967,6 +3671,7 @@ pub const MLA_EXPAND_FP8_E4M3_QNHD32_QRHD32_VHD32_KLR64_PREFILL: Instance = Inst
     shared_bytes: 98304,
 };
 /// mla_prefill_expanded: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const MLA_PREFILL_EXPANDED_QNHD128_QRHD64_VHD128_PREFILL: Instance = Instance {
     name: "mla_prefill_expanded_qnhd128_qrhd64_vhd128_prefill",
     cubin: include_bytes!(
@@ -2982,6 +3687,7 @@ pub const MLA_PREFILL_EXPANDED_QNHD128_QRHD64_VHD128_PREFILL: Instance = Instanc
     shared_bytes: 212992,
 };
 /// mla_prefill_expanded: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_PREFILL_EXPANDED_QNHD32_QRHD32_VHD32_PREFILL: Instance = Instance {
     name: "mla_prefill_expanded_qnhd32_qrhd32_vhd32_prefill",
     cubin: include_bytes!(
@@ -2997,6 +3703,7 @@ pub const MLA_PREFILL_EXPANDED_QNHD32_QRHD32_VHD32_PREFILL: Instance = Instance 
     shared_bytes: 81920,
 };
 /// mla_prefill_expanded: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const MLA_PREFILL_EXPANDED_QNHD64_QRHD64_VHD128_PREFILL: Instance = Instance {
     name: "mla_prefill_expanded_qnhd64_qrhd64_vhd128_prefill",
     cubin: include_bytes!(
@@ -3012,6 +3719,7 @@ pub const MLA_PREFILL_EXPANDED_QNHD64_QRHD64_VHD128_PREFILL: Instance = Instance
     shared_bytes: 163840,
 };
 /// mla_up: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const MLA_UP_KLR256_VHD128_DECODE: Instance = Instance {
     name: "mla_up_klr256_vhd128_decode",
     cubin: include_bytes!(
@@ -3025,6 +3733,7 @@ pub const MLA_UP_KLR256_VHD128_DECODE: Instance = Instance {
     shared_bytes: 65536,
 };
 /// mla_up: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const MLA_UP_KLR512_VHD128_DECODE: Instance = Instance {
     name: "mla_up_klr512_vhd128_decode",
     cubin: include_bytes!(
@@ -3038,6 +3747,7 @@ pub const MLA_UP_KLR512_VHD128_DECODE: Instance = Instance {
     shared_bytes: 65536,
 };
 /// mla_up: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const MLA_UP_KLR64_VHD32_DECODE: Instance = Instance {
     name: "mla_up_klr64_vhd32_decode",
     cubin: include_bytes!(
@@ -3051,6 +3761,13 @@ pub const MLA_UP_KLR64_VHD32_DECODE: Instance = Instance {
     shared_bytes: 16384,
 };
 /// query_scale: bard-mla, mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4"
+    )
+)]
 pub const QUERY_SCALE: Instance = Instance {
     name: "query_scale",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/query_scale.cubin")),
@@ -3058,6 +3775,7 @@ pub const QUERY_SCALE: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm_add: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const RMS_NORM_ADD_D640: Instance = Instance {
     name: "rms_norm_add_d640",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_add_d640.cubin")),
@@ -3065,6 +3783,7 @@ pub const RMS_NORM_ADD_D640: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm_add_norm: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const RMS_NORM_ADD_NORM_D640: Instance = Instance {
     name: "rms_norm_add_norm_d640",
     cubin: include_bytes!(
@@ -3074,6 +3793,7 @@ pub const RMS_NORM_ADD_NORM_D640: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const RMS_NORM_BF16_D1024: Instance = Instance {
     name: "rms_norm_bf16_d1024",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_bf16_d1024.cubin")),
@@ -3081,6 +3801,7 @@ pub const RMS_NORM_BF16_D1024: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const RMS_NORM_BF16_D1536: Instance = Instance {
     name: "rms_norm_bf16_d1536",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_bf16_d1536.cubin")),
@@ -3088,6 +3809,7 @@ pub const RMS_NORM_BF16_D1536: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const RMS_NORM_BF16_D96: Instance = Instance {
     name: "rms_norm_bf16_d96",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_bf16_d96.cubin")),
@@ -3095,6 +3817,7 @@ pub const RMS_NORM_BF16_D96: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: qwen3-0.6b.
+#[cfg(any(tenon_model = "qwen3_0_6b"))]
 pub const RMS_NORM_F32_D1024: Instance = Instance {
     name: "rms_norm_f32_d1024",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d1024.cubin")),
@@ -3102,6 +3825,7 @@ pub const RMS_NORM_F32_D1024: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const RMS_NORM_F32_D192: Instance = Instance {
     name: "rms_norm_f32_d192",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d192.cubin")),
@@ -3109,6 +3833,7 @@ pub const RMS_NORM_F32_D192: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const RMS_NORM_F32_D2880: Instance = Instance {
     name: "rms_norm_f32_d2880",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d2880.cubin")),
@@ -3116,6 +3841,7 @@ pub const RMS_NORM_F32_D2880: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const RMS_NORM_F32_D3072: Instance = Instance {
     name: "rms_norm_f32_d3072",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d3072.cubin")),
@@ -3123,6 +3849,15 @@ pub const RMS_NORM_F32_D3072: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3-8b.
+#[cfg(
+    any(
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "nemotron_3_super_120b_a12b",
+        tenon_model = "qwen3_8b"
+    )
+)]
 pub const RMS_NORM_F32_D4096: Instance = Instance {
     name: "rms_norm_f32_d4096",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d4096.cubin")),
@@ -3130,6 +3865,7 @@ pub const RMS_NORM_F32_D4096: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: smollm2-135m-instruct.
+#[cfg(any(tenon_model = "smollm2_135m_instruct"))]
 pub const RMS_NORM_F32_D576: Instance = Instance {
     name: "rms_norm_f32_d576",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d576.cubin")),
@@ -3137,6 +3873,7 @@ pub const RMS_NORM_F32_D576: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const RMS_NORM_F32_D640: Instance = Instance {
     name: "rms_norm_f32_d640",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d640.cubin")),
@@ -3144,6 +3881,7 @@ pub const RMS_NORM_F32_D640: Instance = Instance {
     shared_bytes: 0,
 };
 /// rms_norm: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const RMS_NORM_F32_D7168: Instance = Instance {
     name: "rms_norm_f32_d7168",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rms_norm_f32_d7168.cubin")),
@@ -3151,6 +3889,21 @@ pub const RMS_NORM_F32_D7168: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_angles: bard-mla, deepseek-v3, gemma-3-270m, gpt-oss-20b, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+#[cfg(
+    any(
+        tenon_model = "bard_mla",
+        tenon_model = "deepseek_v3",
+        tenon_model = "gemma_3_270m",
+        tenon_model = "gpt_oss_20b",
+        tenon_model = "llama_3_1_8b",
+        tenon_model = "mistral_small_4",
+        tenon_model = "mistral_small_4_nvfp4",
+        tenon_model = "qwen3_0_6b",
+        tenon_model = "qwen3_8b",
+        tenon_model = "qwen3_5_122b_a10b",
+        tenon_model = "smollm2_135m_instruct"
+    )
+)]
 pub const ROPE_ANGLES: Instance = Instance {
     name: "rope_angles",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/rope_angles.cubin")),
@@ -3158,6 +3911,7 @@ pub const ROPE_ANGLES: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_append: llama-3.1-8b.
+#[cfg(any(tenon_model = "llama_3_1_8b"))]
 pub const ROPE_APPEND_HD128_RD128_HALVES_NONE_BF16: Instance = Instance {
     name: "rope_append_hd128_rd128_halves_none_bf16",
     cubin: include_bytes!(
@@ -3174,6 +3928,7 @@ pub const ROPE_APPEND_HD128_RD128_HALVES_NONE_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_append: qwen3-0.6b, qwen3-8b.
+#[cfg(any(tenon_model = "qwen3_0_6b", tenon_model = "qwen3_8b"))]
 pub const ROPE_APPEND_HD128_RD128_HALVES_QK_BF16: Instance = Instance {
     name: "rope_append_hd128_rd128_halves_qk_bf16",
     cubin: include_bytes!(
@@ -3189,6 +3944,7 @@ pub const ROPE_APPEND_HD128_RD128_HALVES_QK_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_append: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const ROPE_APPEND_HD256_RD256_HALVES_QK_BF16: Instance = Instance {
     name: "rope_append_hd256_rd256_halves_qk_bf16",
     cubin: include_bytes!(
@@ -3204,6 +3960,7 @@ pub const ROPE_APPEND_HD256_RD256_HALVES_QK_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_append: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const ROPE_APPEND_HD256_RD64_HALVES_QK_BF16: Instance = Instance {
     name: "rope_append_hd256_rd64_halves_qk_bf16",
     cubin: include_bytes!(
@@ -3219,6 +3976,7 @@ pub const ROPE_APPEND_HD256_RD64_HALVES_QK_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_append: gpt-oss-20b, smollm2-135m-instruct.
+#[cfg(any(tenon_model = "gpt_oss_20b", tenon_model = "smollm2_135m_instruct"))]
 pub const ROPE_APPEND_HD64_RD64_HALVES_NONE_BF16: Instance = Instance {
     name: "rope_append_hd64_rd64_halves_none_bf16",
     cubin: include_bytes!(
@@ -3234,6 +3992,7 @@ pub const ROPE_APPEND_HD64_RD64_HALVES_NONE_BF16: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_tail: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const ROPE_TAIL_HD128_RD64_INTERLEAVED: Instance = Instance {
     name: "rope_tail_hd128_rd64_interleaved",
     cubin: include_bytes!(
@@ -3247,6 +4006,7 @@ pub const ROPE_TAIL_HD128_RD64_INTERLEAVED: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_tail: deepseek-v3.
+#[cfg(any(tenon_model = "deepseek_v3"))]
 pub const ROPE_TAIL_HD192_RD64_INTERLEAVED: Instance = Instance {
     name: "rope_tail_hd192_rd64_interleaved",
     cubin: include_bytes!(
@@ -3260,6 +4020,7 @@ pub const ROPE_TAIL_HD192_RD64_INTERLEAVED: Instance = Instance {
     shared_bytes: 0,
 };
 /// rope_tail: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const ROPE_TAIL_HD64_RD32_INTERLEAVED: Instance = Instance {
     name: "rope_tail_hd64_rd32_interleaved",
     cubin: include_bytes!(
@@ -3273,6 +4034,7 @@ pub const ROPE_TAIL_HD64_RD32_INTERLEAVED: Instance = Instance {
     shared_bytes: 0,
 };
 /// route: mistral-small-4, mistral-small-4-nvfp4.
+#[cfg(any(tenon_model = "mistral_small_4", tenon_model = "mistral_small_4_nvfp4"))]
 pub const ROUTE_E128: Instance = Instance {
     name: "route_e128",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/route_e128.cubin")),
@@ -3280,6 +4042,7 @@ pub const ROUTE_E128: Instance = Instance {
     shared_bytes: 0,
 };
 /// route: deepseek-v3, qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "deepseek_v3", tenon_model = "qwen3_5_122b_a10b"))]
 pub const ROUTE_E256: Instance = Instance {
     name: "route_e256",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/route_e256.cubin")),
@@ -3287,6 +4050,7 @@ pub const ROUTE_E256: Instance = Instance {
     shared_bytes: 0,
 };
 /// route: gpt-oss-20b.
+#[cfg(any(tenon_model = "gpt_oss_20b"))]
 pub const ROUTE_E32: Instance = Instance {
     name: "route_e32",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/route_e32.cubin")),
@@ -3294,6 +4058,7 @@ pub const ROUTE_E32: Instance = Instance {
     shared_bytes: 0,
 };
 /// route: bard-mla.
+#[cfg(any(tenon_model = "bard_mla"))]
 pub const ROUTE_E4: Instance = Instance {
     name: "route_e4",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/route_e4.cubin")),
@@ -3301,6 +4066,7 @@ pub const ROUTE_E4: Instance = Instance {
     shared_bytes: 0,
 };
 /// route: nemotron-3-super-120b-a12b.
+#[cfg(any(tenon_model = "nemotron_3_super_120b_a12b"))]
 pub const ROUTE_E512: Instance = Instance {
     name: "route_e512",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/route_e512.cubin")),
@@ -3315,6 +4081,7 @@ pub const SAMPLE: Instance = Instance {
     shared_bytes: 0,
 };
 /// scale: gemma-3-270m.
+#[cfg(any(tenon_model = "gemma_3_270m"))]
 pub const SCALE: Instance = Instance {
     name: "scale",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/scale.cubin")),
@@ -3322,6 +4089,7 @@ pub const SCALE: Instance = Instance {
     shared_bytes: 0,
 };
 /// sigmoid_gate_add: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const SIGMOID_GATE_ADD: Instance = Instance {
     name: "sigmoid_gate_add",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/sigmoid_gate_add.cubin")),
@@ -3329,6 +4097,7 @@ pub const SIGMOID_GATE_ADD: Instance = Instance {
     shared_bytes: 0,
 };
 /// sigmoid_mul: qwen3.5-122b-a10b.
+#[cfg(any(tenon_model = "qwen3_5_122b_a10b"))]
 pub const SIGMOID_MUL: Instance = Instance {
     name: "sigmoid_mul",
     cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/sigmoid_mul.cubin")),

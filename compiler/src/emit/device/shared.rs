@@ -15,8 +15,9 @@ use crate::spec::TemplateSpec;
 /// The second line of what comes from several templates.
 const FROM_TEMPLATES: &str = "Generated from kernel-templates/ and the specs that use them; edit those, then `cargo build`.";
 
-/// The files of all templates that these programs use, relative to the crate's folder.
-pub fn files(models: &[Vec<Program<'_>>]) -> Vec<File> {
+/// The files of all templates that these programs use, relative to the crate's folder. Where models are compiled in by a cfg, so are
+/// their instances.
+pub fn files(models: &[Vec<Program<'_>>], by_cfg: bool) -> Vec<File> {
     let wrappers = wrappers(models);
     if wrappers.is_empty() {
         return Vec::new();
@@ -25,7 +26,7 @@ pub fn files(models: &[Vec<Program<'_>>]) -> Vec<File> {
     let file = |path: String, text: String| File { path, text };
     let mut files = vec![
         file("src/kernels/mod.rs".to_owned(), root(&wrappers)),
-        file("src/kernels/instances.rs".to_owned(), table(&instances)),
+        file("src/kernels/instances.rs".to_owned(), table(&instances, by_cfg.then_some(models))),
         file("src/kernels/matmul.rs".to_owned(), matmul(&wrappers)),
     ];
     files.extend(wrappers.values().map(|w| file(format!("src/kernels/{}.rs", w.template.name), w.file())));
@@ -73,7 +74,7 @@ fn root(wrappers: &BTreeMap<&str, Wrapper<'_>>) -> String {
     )
 }
 
-fn table(instances: &BTreeMap<String, Instance<'_>>) -> String {
+fn table(instances: &BTreeMap<String, Instance<'_>>, by_cfg: Option<&[Vec<Program<'_>>]>) -> String {
     let space = blank();
     let entries = instances.values().map(|instance| {
         let (constant, name) = (constant(&instance.name), &instance.name);
@@ -88,8 +89,16 @@ fn table(instances: &BTreeMap<String, Instance<'_>>) -> String {
             }
             Param::Name(text) => quote!(Parameter::name(#param, #text)),
         });
+        // What every model launches is always there.
+        let some = by_cfg.filter(|all| all.iter().any(|programs| !instance.models.contains(&programs[0].model.name)));
+        let cfg = some.map(|all| {
+            let launch = all.iter().map(|programs| programs[0].model).filter(|model| instance.models.contains(&model.name));
+            let modules = launch.map(|model| model.module());
+            quote!(#[cfg(any(#(tenon_model = #modules),*))])
+        });
         quote! {
             #[doc = #doc]
+            #cfg
             pub const #constant: Instance = Instance {
                 name: #name,
                 cubin: include_bytes!(concat!(env!("OUT_DIR"), #path)),
