@@ -56,7 +56,7 @@ pub fn constants(programs: &[Program<'_>]) -> String {
                 quote! {
                     #[doc = #doc]
                     #[cfg(feature = "cuda")]
-                    pub mod #target;
+                    mod #target;
                     #[cfg(feature = "cuda")]
                     mod #in_steps;
                     #[cfg(feature = "cuda")]
