@@ -6,7 +6,7 @@ pub mod cpu;
 mod cpu_memory;
 /// One step on sm_90a.
 #[cfg(feature = "cuda")]
-pub mod sm_90a;
+mod sm_90a;
 #[cfg(feature = "cuda")]
 mod sm_90a_model;
 #[cfg(feature = "cuda")]
