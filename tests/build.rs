@@ -88,7 +88,7 @@ fn machine_code(models: &[Model], root: &Path, out: &Path) -> String {
         fs::write(&path, &file.text).expect("OUT_DIR is writable");
     }
     let jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
-    nvcc::for_build_script(&jobs, out).unwrap_or_else(|e| panic!("{e}"));
+    nvcc::for_build_script(&jobs, &[], out).unwrap_or_else(|e| panic!("{e}"));
     format!("#[path = {:?}]\npub mod kernels;\n", out.join("golden/kernels/mod.rs").display().to_string())
 }
 

@@ -33,15 +33,15 @@ pub fn emit(models: &[Vec<Program<'_>>]) -> Vec<File> {
     for programs in models {
         files.extend(model(programs).into_iter().map(|f| File { path: format!("src/{}", f.path), ..f }));
     }
-    files.extend(device::shared_files(models, true));
+    files.extend(kernels(models));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
 }
 
 /// Emits what these models share: `src/kernels/` with a wrapper for each template and the table of instances, and `kernels/` with the CUDA
-/// text of each instance. Nothing where no model is for a target that launches kernels. Every instance is compiled in, whichever models are.
+/// text of each instance. Nothing where no model is for a target that launches kernels.
 pub fn kernels(models: &[Vec<Program<'_>>]) -> Vec<File> {
-    device::shared_files(models, false)
+    device::shared_files(models)
 }
 
 /// An instance of a kernel, to be compiled.

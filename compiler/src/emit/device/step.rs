@@ -54,18 +54,35 @@ const RUNTIME: [(&str, &[&str]); 7] = [
 
 /// The text of `sm_90a.rs`.
 pub fn file(program: &Program<'_>, fields: &[Field<'_>]) -> String {
-    let model = program.model;
     let calls = Calls { program, fields };
-    let blocks = (0..model.kinds.len()).map(|kind| block(program, &calls, kind));
-    let (launch, step, load) = (launch(program, &calls), step(program), load::load(program));
-    let body = quote!(#(#blocks)* #launch #step #load);
+    let blocks = (0..program.model.kinds.len()).map(|kind| block(program, &calls, kind));
+    let launch = launch(program, &calls);
+    text(program, "one step over a batch, layer by layer", quote!(#(#blocks)* #launch))
+}
+
+/// The text of `sm_90a_model.rs`.
+pub fn model_file(program: &Program<'_>) -> String {
+    let (step, load) = (step(program), load::load(program));
+    text(program, "how it is loaded, and steps as graphs or launch by launch", quote!(#step #load))
+}
+
+/// A file with what it says, and with its imports.
+fn text(program: &Program<'_>, what: &str, body: TokenStream) -> String {
+    let model = program.model;
     let mut imports = Imports::of(&body);
     let std = imports.take("std::sync", ["Arc"]);
+    let defines_step = body.to_string().contains("struct Resident");
+    if defines_step {
+        // A variant of its own, and not the runtime's type.
+        let _ = imports.take("self", ["Logits"]);
+    }
     let runtime: Vec<TokenStream> =
         RUNTIME.iter().filter_map(|(path, names)| imports.take(path, names.iter().copied())).collect();
     let kinds: BTreeSet<String> = program.groups.iter().map(|g| kind_type(model, g).to_string()).collect();
     let own: Vec<TokenStream> = [
         imports.take("super::layers", ["Kind", "PATTERN"]),
+        // The file that has them defines them.
+        imports.take("super::sm_90a", ["Choice", "Resident"]).filter(|_| !defines_step),
         imports.take("super::sm_90a_kernels", ["Kernels"]),
         imports.take("super::sm_90a_memory", ["Caches", "EXPANDED_ROWS", "PLAN", "Scratch"]),
         imports.take("super::sm_90a_weights", kinds.iter().map(String::as_str).chain(["Weights"])),
@@ -75,7 +92,7 @@ pub fn file(program: &Program<'_>, fields: &[Field<'_>]) -> String {
     .flatten()
     .collect();
     let space = blank();
-    let header = format!("{} on sm_90a: one step over a batch, layer by layer.", model.name);
+    let header = format!("{} on sm_90a: {what}.", model.name);
     rust(&[&header, &edit_line(&model.folder)], quote!(#std #space #(#runtime)* #space #(#own)* #space #body))
 }
 
@@ -145,26 +162,26 @@ fn launch(program: &Program<'_>, calls: &Calls<'_, '_>) -> TokenStream {
     let fixed = fixed(program);
     let fixed_fields = fixed.iter().map(|dtype| {
         let (name, ty) = (ident(&format!("kernels_{}", dtype.as_str())), ident(dtype_type(*dtype)));
-        quote!(#name: Kernels<#ty>,)
+        quote!(pub #name: Kernels<#ty>,)
     });
     let fixed_names = fixed.iter().map(|dtype| ident(&format!("kernels_{}", dtype.as_str())));
     let logits = logits(program);
     quote! {
         #space
         /// What lies on the device.
-        struct Resident<D: KvDtype + DeviceElement> {
-            weights: Weights,
-            caches: Caches<D>,
-            scratch: Scratch,
-            kernels: Kernels<D>,
+        pub struct Resident<D: KvDtype + DeviceElement> {
+            pub weights: Weights,
+            pub caches: Caches<D>,
+            pub scratch: Scratch,
+            pub kernels: Kernels<D>,
             #(#fixed_fields)*
-            step: StepBuffer,
-            sampled: SampledRows,
+            pub step: StepBuffer,
+            pub sampled: SampledRows,
         }
         #space
         /// What a step ends with.
         #[derive(Clone, Copy, PartialEq, Eq)]
-        enum Choice {
+        pub enum Choice {
             /// Rows of logits.
             Logits,
             /// The most likely token of each row.
@@ -175,7 +192,7 @@ fn launch(program: &Program<'_>, calls: &Calls<'_, '_>) -> TokenStream {
         #space
         impl<D: KvDtype + DeviceElement> Resident<D> {
             /// Launches a step over the tokens that the step buffer was filled with.
-            fn launch(&mut self, dims: StepDims, spans: &[SequenceSpan], choice: Choice) -> Result<(), CudaError> {
+            pub fn launch(&mut self, dims: StepDims, spans: &[SequenceSpan], choice: Choice) -> Result<(), CudaError> {
                 let Self { weights: w, caches, scratch: s, kernels: k, #(#fixed_names,)* step, sampled } = self;
                 let run = &Run::new(step, dims, spans);
                 #prologue
