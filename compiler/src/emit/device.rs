@@ -1,8 +1,10 @@
 //! Code for a device that launches kernels: wrappers and instances, which models share, and the step of each model.
 
 mod call;
+mod generics;
 pub(crate) mod instance;
 mod kernels;
+mod load;
 mod memory;
 mod numbers;
 mod shared;

@@ -245,8 +245,8 @@ fn bucket(
                 .help(format!("only `{BUCKET}` of a kernel for a GPU has buckets: the smallest that holds the rows of a launch")),
         );
     }
-    if let Some(other) = [rule.tunable.as_ref().map(|t| &t.key), rule.at.as_ref().map(|at| &at.key)].into_iter().flatten().next()
-    {
+    let other = rule.tunable.as_ref().map(|t| &t.key).or(rule.at.as_ref().map(|at| &at.key));
+    if let Some(other) = other {
         diags.push(
             invalid(format!("`{}` has buckets and another way to get its value", name.value))
                 .label(other, "which of the two?")

@@ -3,8 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::generics::GenericOf;
 use super::kernels::{Field, field_of};
-use super::wrapper::GenericOf;
 use crate::architecture::Role;
 use crate::binding::Binding;
 use crate::emit::text::{blank, comment, ident, int, trail};

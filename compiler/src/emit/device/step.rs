@@ -1,4 +1,4 @@
-//! `sm_90a.rs` of a model: one step on a GPU as straight-line launches, a function per kind of block, and how the model is loaded.
+//! `sm_90a.rs` of a model: one step on a GPU as straight-line launches, a function per kind of block.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,7 @@ use quote::quote;
 use super::call::Calls;
 use super::kernels::Field;
 use super::memory::cache_type;
-use super::{device_dtypes, dtype_type};
-use crate::architecture::Role;
-use crate::emit::constants::dtype_name;
+use super::{dtype_type, load};
 use crate::emit::cpu::which;
 use crate::emit::imports::Imports;
 use crate::emit::text::{blank, edit_line, ident, rust, type_name};
@@ -64,7 +62,7 @@ pub fn file(program: &Program<'_>, fields: &[Field<'_>]) -> String {
 
 /// The text of `sm_90a_model.rs`.
 pub fn model_file(program: &Program<'_>) -> String {
-    let (step, load) = (step(program), load(program));
+    let (step, load) = (step(program), load::load(program));
     text(program, "how it is loaded, and steps as graphs or launch by launch", quote!(#step #load))
 }
 
@@ -107,7 +105,7 @@ fn kernels(group: &Group) -> proc_macro2::Ident {
 }
 
 /// Dtypes that layers at the edges keep, whatever is chosen.
-fn fixed(program: &Program<'_>) -> Vec<KvDtype> {
+pub(super) fn fixed(program: &Program<'_>) -> Vec<KvDtype> {
     let mut dtypes = Vec::new();
     for group in &program.groups {
         if let CacheDtype::Fixed(dtype) = group.cache
@@ -267,7 +265,7 @@ fn layers(program: &Program<'_>) -> TokenStream {
 }
 
 /// Whether a captured step can be any step of its size: not where spans of one token are computed in passes over their contexts.
-fn is_captured(program: &Program<'_>) -> bool {
+pub(super) fn is_captured(program: &Program<'_>) -> bool {
     !program.ops.iter().any(|op| matches!(&op.kind, OpKind::Device(op) if op.call == Call::Expand(Phase::Decode)))
 }
 
@@ -361,103 +359,6 @@ fn step(program: &Program<'_>) -> TokenStream {
                 step.end()?;
                 *chosen = sampled.read(rows.len())?;
                 Ok(())
-            }
-        }
-    }
-}
-
-fn load(program: &Program<'_>) -> TokenStream {
-    let space = blank();
-    let dtypes = device_dtypes(program);
-    let arms = dtypes.iter().map(|dtype| {
-        let (name, ty) = (dtype_name(*dtype), ident(dtype_type(*dtype)));
-        quote!(#name => Ok(Box::new(OnSm90a::<#ty>::new(checkpoint, device, options)?)),)
-    });
-    let refuse = (dtypes.len() < 3).then(|| quote!(other => Err(LoadError::kv_cache_dtype(&INFO, other)),));
-    let recurrent = program.is_recurrent();
-    let limits = if recurrent {
-        quote!(options.recurrent_limits(VOCAB_SIZE, MAX_POSITION_EMBEDDINGS))
-    } else {
-        quote!(options.limits(VOCAB_SIZE, MAX_POSITION_EMBEDDINGS, 0))
-    };
-    let snapshots = recurrent.then(|| quote!(, options.snapshots));
-    let (state, snapshot_bytes) =
-        if recurrent { (quote!(caches.state_bytes()), quote!(caches.snapshot_bytes())) } else { (quote!(0), quote!(0)) };
-    let snapshot_field = recurrent.then(|| quote!(snapshots: usize,));
-    let snapshot_init = recurrent.then(|| quote!(, snapshots: options.snapshots));
-    // A tied head is the embedding's memory, of which each step reads all.
-    let per_token = match program.tensors.iter().any(|t| t.shared && t.role == Role::LmHead) {
-        true => quote!(weights.bytes()),
-        false => quote!(weights.bytes() - weights.embed_tokens.bytes()),
-    };
-    let fixed = fixed(program);
-    let fixed_inits = fixed.iter().map(|dtype| {
-        let name = ident(&format!("kernels_{}", dtype.as_str()));
-        quote!(#name: Kernels::load(device, weights.matrix_elements())?,)
-    });
-    let (graph_fields, graph_inits) = match is_captured(program) {
-        true => (
-            quote!(graphs: [Graphs; 3], buckets: Buckets, device: Arc<Device>,),
-            quote! {
-                graphs: [Graphs::new(), Graphs::new(), Graphs::new()],
-                buckets: Buckets::new(&limits, PLAN.sequences),
-                device: Arc::clone(device),
-            },
-        ),
-        false => (quote!(), quote!()),
-    };
-    quote! {
-        #space
-        /// The model on a GPU, with a cache of dtype `D`.
-        struct OnSm90a<D: KvDtype + DeviceElement> {
-            // Before the memory that they refer to.
-            #graph_fields
-            resident: Resident<D>,
-            limits: BatchLimits,
-            memory: Memory,
-            #snapshot_field
-        }
-        #space
-        impl<D: KvDtype + DeviceElement> OnSm90a<D> {
-            fn new(checkpoint: &Arc<Checkpoint>, device: &Arc<Device>, options: &LoadOptions) -> Result<Self, LoadError> {
-                let limits = #limits?;
-                PLAN.check(&limits)?;
-                device.require("sm_90a", (9, 0))?;
-                let cpu = Cpu::new(options.threads, options.isa)?;
-                let weights = Weights::load(checkpoint, &cpu, device)?;
-                let kernels = Kernels::load(device, weights.matrix_elements())?;
-                let caches = Caches::new(device, &limits #snapshots)?;
-                let scratch = Scratch::new(device, &limits)?;
-                let step = StepBuffer::new(device, &limits, PLAN.sequences)?;
-                let sampled = SampledRows::new(device, limits.max_logit_rows)?;
-                let memory = Memory {
-                    weights: weights.bytes(),
-                    per_token: #per_token,
-                    cache: caches.bytes(),
-                    state: #state,
-                    snapshots: #snapshot_bytes,
-                    scratch: scratch.bytes() + kernels.matmul.bytes() + step.bytes() + sampled.bytes(),
-                    rooms: 0,
-                };
-                Ok(Self {
-                    #graph_inits
-                    resident: Resident { #(#fixed_inits)* weights, caches, scratch, kernels, step, sampled },
-                    limits,
-                    memory
-                    #snapshot_init
-                })
-            }
-        }
-        #space
-        /// Loads the model onto a GPU, with one of [`SM_90A_KV_CACHE_DTYPES`](super::SM_90A_KV_CACHE_DTYPES).
-        pub fn load(
-            checkpoint: &Arc<Checkpoint>,
-            device: &Arc<Device>,
-            options: &LoadOptions,
-        ) -> Result<Box<dyn Model>, LoadError> {
-            match options.kv_cache_dtype {
-                #(#arms)*
-                #refuse
             }
         }
     }
