@@ -20,6 +20,7 @@ pub struct Reference {
     pub bench: fn(&tenon_device_cases::Params) -> Vec<tenon_device_cases::Bench>,
 }
 
+#[allow(clippy::duplicate_mod, reason = "references of one family share what they compute exactly")]
 mod references {
     use super::Reference;
     include!(concat!(env!("OUT_DIR"), "/references.rs"));

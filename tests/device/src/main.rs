@@ -214,8 +214,8 @@ mod on_device {
 
     impl std::fmt::Display for Shares {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "g1 {:.3}, g2 ", self.g1)?;
-            self.g2.map_or_else(|| write!(f, "-"), |share| write!(f, "{share:.3}"))
+            let by_cpu = self.g2.map_or_else(|| "-".to_owned(), |share| format!("{share:.3}"));
+            write!(f, "g1 {:.3}, g2 {by_cpu}", self.g1)
         }
     }
 
