@@ -72,15 +72,16 @@ fn a_static_assert_refuses_dimensions_that_the_kernel_cannot_have() {
 }
 
 #[test]
-fn a_tile_that_does_not_fit_in_shared_memory_is_refused() {
+fn tiles_that_do_not_fit_in_shared_memory_are_refused() {
     let Some(nvcc) = compiler() else { return };
-    let numbers = [("head_dim", 128), ("group", 8), ("tile_q", 128), ("tile_kv", 64)].map(|(name, n)| (name, Param::Int(n)));
-    let params: Vec<_> = [("kv_dtype", Param::Name("bf16".to_owned()))].into_iter().chain(numbers).collect();
-    let (template, instance, text) = instance("attention_prefill", "attention_prefill_bf16_hd128_g8_tq128_tk64", &params);
-    let job = job(&template, &instance, spoilt(&text, "TILE_KV = 64", "TILE_KV = 256"));
-    let failure = nvcc.compile(&[job], 1).expect_err("a tile of 256 positions").remove(0);
+    let numbers = [("qk_nope_head_dim", 128), ("qk_rope_head_dim", 64), ("v_head_dim", 128)].map(|(name, n)| (name, Param::Int(n)));
+    let params: Vec<_> = numbers.into_iter().chain([("phase", Param::Name("prefill".to_owned()))]).collect();
+    let name = "mla_prefill_expanded_qnhd128_qrhd64_vhd128_prefill";
+    let (template, instance, text) = instance("mla_prefill_expanded", name, &params);
+    let job = job(&template, &instance, spoilt(&text, "NOPE = 128", "NOPE = 1024"));
+    let failure = nvcc.compile(&[job], 1).expect_err("keys of 1088 elements").remove(0);
     let FailureKind::Refused(output) = &failure.kind else { panic!("{failure}") };
-    assert!(output.contains("shared memory of a block"), "{output}");
+    assert!(output.contains("keys of a head are too wide for shared memory"), "{output}");
 }
 
 /// Where no assertion fires, the code is that of another plan, and says so: nothing is launched for which the manifest was not compared.
