@@ -63,18 +63,15 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
     models
 }
 
-/// Targets of a model that this version has no emitter for. They can be checked and planned, and never become code for another target.
+/// Targets of a model that cannot be built without another. They can be checked and planned alone.
 pub(crate) fn not_emitted(spec: &ModelSpec) -> Option<Diagnostic> {
     let targets = &spec.model.targets;
-    let target = targets.iter().find(|target| !target.value.is_emitted())?;
+    let target = targets.first().filter(|_| targets.iter().all(|target| !target.value.stands_alone()))?;
     let name = target.value.name();
-    let diagnostic = Diagnostic::new(Id::TargetNotEmitted, format!("no code can be emitted for {name} yet"))
-        .label(&target.span, "this version checks and plans it, and emits Rust for cpu alone");
-    let way = match targets.iter().any(|target| target.value.is_emitted()) {
-        true => format!("take \"{name}\" out of `targets` until then"),
-        false => "write targets = [\"cpu\"] until then".to_owned(),
-    };
-    Some(diagnostic.help(way))
+    let diagnostic = Diagnostic::new(Id::TargetNotEmitted, format!("no code can be emitted for {name} alone"))
+        .label(&target.span, "a deployment is planned by what a step needs on cpu, which every model has");
+    let both = format!("[\"cpu\", \"{name}\"]");
+    Some(diagnostic.help(format!("write targets = {both}")).patch(&targets.span, both))
 }
 
 fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Model> {
@@ -354,11 +351,11 @@ impl Target {
         }
     }
 
-    /// Whether this version emits code for it.
-    pub const fn is_emitted(self) -> bool {
+    /// Whether a model can be built for it and for no other.
+    pub const fn stands_alone(self) -> bool {
         match self {
             Self::Cpu => true,
-            Self::Sm90a => true,
+            Self::Sm90a => false,
         }
     }
 }

@@ -12,7 +12,8 @@ mod weights;
 use crate::model::Target;
 use crate::program::Program;
 
-pub(crate) use plan::instance;
+pub(crate) use device::instance;
+pub(crate) use plan::instance as instance_of;
 use plan::workspace;
 pub use plan::{Ask, Deployment, Unplanned, deployment, fit, kernels as kernels_text, plan as plan_text};
 

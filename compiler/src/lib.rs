@@ -66,7 +66,8 @@ pub fn programs(model: &Model) -> Vec<Program<'_>> {
     model.targets.iter().map(|target| lower::lower(model, *target)).collect()
 }
 
-/// Refuses models for a target that this version checks and plans, and emits no code for. What builds asks this before [`files`].
+/// Refuses models for a target alone that this version checks and plans alone, and builds beside another. What builds asks this before
+/// [`files`].
 pub fn emittable(sources: &SourceMap, models: &[Model]) -> Result<(), Diagnostics> {
     // The models were checked, so parsing again finds nothing wrong; it has the places that a model no longer has.
     let specs = parse::parse(sources, &mut Diagnostics::default());

@@ -182,7 +182,7 @@ fn activated(act: &str, (x, error): Bounded) -> Bounded {
     let (value, slope, own) = match act {
         "silu" => (x / (1.0 + (-x).exp()), 1.1, 8.0),
         // The argument of erfc is rounded twice, which its square doubles; erfcf is within 8 u.
-        "gelu" => (0.5 * x * (1.0 + erf(x / 2f64.sqrt())), 1.13, 2.0 * x * x + 12.0),
+        "gelu" => (0.5 * x * erfc(-x / 2f64.sqrt()), 1.13, 2.0 * x * x + 12.0),
         "gelu_pytorch_tanh" => {
             let z = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
             (x / (1.0 + (-2.0 * z).exp()), 1.13, 14.0 * z.abs() + 7.0)
@@ -193,14 +193,21 @@ fn activated(act: &str, (x, error): Bounded) -> Bounded {
     (value, slope * error + own * U * value.abs())
 }
 
-/// The error function, by a series of terms of one sign.
-fn erf(x: f64) -> f64 {
-    let (mut term, mut sum) = (x, x);
-    for n in 1..200 {
-        term *= 2.0 * x * x / f64::from(2 * n + 1);
-        sum += term;
+/// The complement of the error function, by its series near 0 and by its continued fraction elsewhere.
+fn erfc(z: f64) -> f64 {
+    if z < 0.0 {
+        return 2.0 - erfc(-z);
     }
-    2.0 / std::f64::consts::PI.sqrt() * (-x * x).exp() * sum
+    if z < 2.0 {
+        let (mut term, mut sum) = (z, z);
+        for n in 1..60 {
+            term *= -z * z / f64::from(n);
+            sum += term / f64::from(2 * n + 1);
+        }
+        return 1.0 - 2.0 / std::f64::consts::PI.sqrt() * sum;
+    }
+    let fraction = (1..200).rev().fold(z, |rest, n| z + 0.5 * f64::from(n) / rest);
+    (-z * z).exp() / (std::f64::consts::PI.sqrt() * fraction)
 }
 
 /// The layers at which speeds are stated, with the tokens of a launch.

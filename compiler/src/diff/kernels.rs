@@ -30,7 +30,7 @@ fn instances(program: &Program<'_>) -> Vec<Instance> {
     let (prologue, epilogue) = (program.ops.prologue.iter().map(|op| (op, 1)), program.ops.epilogue.iter().map(|op| (op, 1)));
     for (op, times) in prologue.chain(of_kinds).chain(epilogue) {
         let requirement = op.requirement(&program.model.checkpoint.accept);
-        let mut name = emit::instance(program, op);
+        let mut name = emit::instance_of(program, op);
         for (param, set) in &requirement.params {
             // Formats and cache dtypes are a model's, and told once for it; these are the op's own.
             if let (false, ParamSet::Names(names)) = (matches!(*param, "format" | "kv_dtype"), set) {

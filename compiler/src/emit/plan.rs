@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::cost::{self, Cost, Step};
 use super::device::instance;
+use crate::cost::{self, Cost, Step};
 use crate::diagnostic::thousands;
 use crate::model::{Kernel, KvDtype, ParamSet, Requirement};
-use crate::program::{Op, OpKind, Phase, Program, RowsOf, When};
+use crate::program::{Call, FEW_ROWS, Op, OpKind, Phase, Program, RowsOf, When};
 use crate::spec::TemplateSpec;
 
 pub use facts::facts;
@@ -116,8 +116,7 @@ fn is_prefill(op: &Op) -> bool {
 fn cost(program: &Program<'_>, op: &Op, context: u64) -> Cost {
     let requirement = op.requirement(&program.model.checkpoint.accept);
     let kernel = program.model.kernel(program.target, &requirement);
-    let value =
-        |expr| cost::evaluate(expr, &requirement, kernel, Step::decode(context)).expect("check evaluates every cost");
+    let value = |expr| cost::evaluate(expr, &requirement, kernel, Step::decode(context)).expect("check evaluates every cost");
     Cost { bytes: value(&kernel.bytes), flops: value(&kernel.flops) }
 }
 
@@ -162,6 +161,14 @@ fn target(program: &Program<'_>, text: &mut String) {
     }
     section(program, &program.ops.epilogue, 1, facts.decode_context, text);
     line(text, row("total", "", "", &bytes(facts.decode.bytes), &count(facts.decode.flops), ""));
+    if program.target.launches() {
+        line(
+            text,
+            format!(
+                "x0 runs in spans of several tokens, or with more than {FEW_ROWS} rows; products of those are the matrix library's, over bf16"
+            ),
+        );
+    }
     line(text, String::new());
     selection(program, text);
     line(text, String::new());
@@ -245,8 +252,11 @@ fn beside_buffers(kind: &OpKind) -> (Option<String>, Option<String>) {
     }
 }
 
-/// The tensor of a linear or a norm, else the op's name.
+/// The tensor of a linear or a norm, else the op's name; indented where another op decides whether it runs.
 fn label(op: &Op, name: &str) -> String {
+    if matches!(&op.kind, OpKind::Device(device) if device.call == Call::Within) {
+        return format!("  {name}");
+    }
     match op.kind.weight() {
         Some(weight) if !matches!(op.kind, OpKind::Embedding { .. }) => weight.field().to_owned(),
         _ => name.to_owned(),

@@ -43,7 +43,7 @@ fn folders(of: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// A spec as a draft can know it: not where it is published, how it is sampled from, and its chat template.
+/// A spec as a draft can know it: not where it is published, how it is sampled from, its chat template, and for which GPUs it has kernels.
 fn comparable(text: &str) -> Table {
     let mut table: Table = text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"));
     for key in ["sampling", "chat", "tools", "reasoning"] {
@@ -52,6 +52,7 @@ fn comparable(text: &str) -> Table {
     let checkpoint = table.get_mut("checkpoint").and_then(|v| v.as_table_mut()).expect("a spec has a checkpoint");
     checkpoint.remove("source");
     checkpoint.remove("pull");
+    table.get_mut("model").and_then(|v| v.as_table_mut()).expect("a spec has a model").remove("targets");
     table
 }
 

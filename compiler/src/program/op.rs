@@ -184,7 +184,15 @@ impl Op {
         let int = |n: usize| ParamSet::Int(n as u64);
         let formats = || ParamSet::Names(accept.iter().map(|f| f.as_str()).collect());
         if let OpKind::Device(op) = &self.kind {
-            let params = op.params.iter().map(|(name, set)| (*name, if *name == "format" { formats() } else { set.clone() }));
+            let params = op.params.iter().map(|(name, set)| match set {
+                // What is stored as bf16 is not made so.
+                ParamSet::Names(_) if *name == "format" && op.op == "dequantise" => {
+                    let others = accept.iter().filter(|f| **f != StorageFormat::Bf16);
+                    (*name, ParamSet::Names(others.map(|f| f.as_str()).collect()))
+                }
+                ParamSet::Names(_) if *name == "format" => (*name, formats()),
+                _ => (*name, set.clone()),
+            });
             return Requirement { op: op.op, params: params.collect() };
         }
         let dtypes = |d: &[KvDtype]| ParamSet::Names(d.iter().map(|d| d.as_str()).collect());

@@ -100,12 +100,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     ],
                 )?,
                 Gemm::new(device)?,
-                Some(
-                    Dequantise::load(
-                        device,
-                        &[&instances::DEQUANTISE_BF16, &instances::DEQUANTISE_F32],
-                    )?,
-                ),
+                Some(Dequantise::load(device, &[&instances::DEQUANTISE_F32])?),
                 DeviceWorkspace::new(device, matrix_elements)?,
             ),
             embedding: Embedding::load(

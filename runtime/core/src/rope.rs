@@ -178,6 +178,15 @@ impl<const ROTARY_DIM: usize, L: RopeLayout> RopeAngles<ROTARY_DIM, L> {
         }
     }
 
+    /// Angles that were computed elsewhere, `ROTARY_DIM / 2` cosines and sines per token. [`fill`](Self::fill) leaves none of them.
+    ///
+    /// # Panics
+    /// If the two are not whole tokens, or not equally many.
+    pub fn of_tables(cos: Vec<f32>, sin: Vec<f32>) -> Self {
+        assert!(cos.len() == sin.len() && cos.len().is_multiple_of(ROTARY_DIM / 2), "cosines and sines of whole tokens");
+        Self { inverse: Vec::new(), attention_factor: 1.0, cos, sin, layout: PhantomData }
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         size_of::<f32>() * (self.inverse.capacity() + self.cos.capacity() + self.sin.capacity())

@@ -66,12 +66,12 @@ pub struct SnapshotPool(Entries);
 
 impl StatePool {
     /// Convolution windows, `[slot][KERNEL - 1][CONV_DIM]`, the oldest input first.
-    pub(crate) fn windows(&mut self) -> &mut [f32] {
+    pub fn windows(&mut self) -> &mut [f32] {
         &mut self.0.windows
     }
 
     /// Recurrent states, `[slot][head][row][column]`.
-    pub(crate) fn states(&mut self) -> &mut [f32] {
+    pub fn states(&mut self) -> &mut [f32] {
         &mut self.0.states
     }
 
@@ -180,7 +180,7 @@ macro_rules! recurrent_state {
             }
 
             /// The running states.
-            pub(crate) fn live(&mut self) -> &mut StatePool {
+            pub fn live(&mut self) -> &mut StatePool {
                 &mut self.live
             }
 

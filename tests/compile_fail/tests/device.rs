@@ -75,11 +75,12 @@ fn workspace(root: &Path, folder: &Path, cases: &BTreeMap<String, String>) {
     let kernels = root.join("generated/src/kernels");
     for entry in fs::read_dir(&kernels).expect("kernels are generated") {
         let path = entry.expect("kernels are generated").path();
-        let name = path.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
-        let text = fs::read_to_string(&path).expect("kernels are generated");
-        let text = if name == "instances.rs" { "//! None.\n".to_owned() } else { text };
-        put(&folder.join("generated/src/kernels").join(name), &text);
+        if path.is_file() {
+            let text = fs::read_to_string(&path).expect("kernels are generated");
+            put(&folder.join("generated/src/kernels").join(path.file_name().expect("a name")), &text);
+        }
     }
+    put(&folder.join("generated/src/kernels/instances.rs"), "//! None.\n");
     let mut manifest = WIRINGS.to_owned();
     for (name, text) in cases {
         manifest += &format!("[[bin]]\nname = {name:?}\npath = \"src/{name}.rs\"\n");

@@ -46,6 +46,23 @@ impl Instance {
         Ok(all)
     }
 
+    /// The instances whose CUDA text stands in a folder, by their names; none where there is no such folder.
+    pub fn of_models(templates: &[Template], folder: &Path, only: &[String]) -> Result<Vec<Self>, String> {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".cu")?.to_owned()));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        let mut all = Vec::new();
+        for name in names {
+            let found = templates.iter().enumerate().find_map(|(i, template)| Some((i, template, parse(template, &name)?)));
+            let (index, template, params) = found.ok_or_else(|| format!("{name} is an instance of no template"))?;
+            if only.is_empty() || only.contains(&template.name) {
+                all.push(Self { name, template: index, params });
+            }
+        }
+        Ok(all)
+    }
+
     /// Its CUDA source.
     pub fn render(&self, template: &Template) -> Result<String, String> {
         let path = template.folder.join(format!("{}.cu.jinja", template.name));
@@ -118,6 +135,34 @@ fn param(value: &toml::Value) -> Result<Param, String> {
     }
 }
 
+/// The parameters that a name spells.
+fn parse(template: &Template, name: &str) -> Option<Params> {
+    let mut rest = name.strip_prefix(&template.name)?;
+    let mut params = Params::default();
+    for (param, choices) in &template.params {
+        rest = rest.strip_prefix('_')?;
+        let value = if let Choices::Names(names) = choices {
+            // The longest: one name may begin with another.
+            let fits = |name: &&String| rest.strip_prefix(name.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('_'));
+            let name = names.iter().filter(fits).max_by_key(|name| name.len())?;
+            rest = &rest[name.len()..];
+            Param::Name(name.clone())
+        } else {
+            rest = rest.strip_prefix(initials(param).as_str())?;
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let value = rest[..digits].parse().ok()?;
+            rest = &rest[digits..];
+            Param::Int(value)
+        };
+        params.0.push((param.clone(), value));
+    }
+    rest.is_empty().then_some(params)
+}
+
+fn initials(param: &str) -> String {
+    param.split('_').filter_map(|word| word.chars().next()).collect()
+}
+
 /// Template, then the parameters: a name as it is, a number after the initials of what it counts.
 fn name(template: &str, params: &Params) -> String {
     let mut name = template.to_owned();
@@ -126,10 +171,43 @@ fn name(template: &str, params: &Params) -> String {
         match value {
             Param::Name(text) => name.push_str(text),
             Param::Int(n) => {
-                name.extend(param.split('_').filter_map(|word| word.chars().next()));
+                name.push_str(&initials(param));
                 name.push_str(&n.to_string());
             }
         }
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    #[test]
+    fn every_name_is_read_back() {
+        let templates = Template::all(&root().join("kernel-templates")).unwrap();
+        let listed = Instance::listed(&templates, &root().join("tests/device/instances.toml"), &[]).unwrap();
+        assert!(listed.len() > 300, "{}", listed.len());
+        for instance in listed {
+            let params = parse(&templates[instance.template], &instance.name).unwrap_or_else(|| panic!("{}", instance.name));
+            assert_eq!(format!("{params:?}"), format!("{:?}", instance.params), "{}", instance.name);
+        }
+    }
+
+    #[test]
+    fn instances_of_models_render_as_they_were_emitted() {
+        let templates = Template::all(&root().join("kernel-templates")).unwrap();
+        let folder = root().join("generated/kernels/sm_90a");
+        let instances = Instance::of_models(&templates, &folder, &[]).unwrap();
+        assert!(instances.len() > 100, "{}", instances.len());
+        for instance in instances {
+            let emitted = std::fs::read_to_string(folder.join(format!("{}.cu", instance.name))).unwrap();
+            let rendered = instance.render(&templates[instance.template]).unwrap();
+            assert!(emitted.trim_end().ends_with(rendered.trim()), "{}: the tests would compile another text", instance.name);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What runs on a GPU: every kernel instance against a sequential reference in double precision, and its speed.
 
-#[cfg(feature = "cuda")]
+pub mod cpu;
 pub mod goldens;
 #[cfg(feature = "cuda")]
 pub mod gpu;
@@ -24,6 +24,7 @@ pub struct Reference {
     pub bench: fn(&tenon_device_cases::Params) -> Vec<tenon_device_cases::Bench>,
 }
 
+#[allow(clippy::duplicate_mod, reason = "references of kernels that belong together share their arithmetic")]
 mod references {
     use super::Reference;
     include!(concat!(env!("OUT_DIR"), "/references.rs"));

@@ -120,10 +120,11 @@ fn write(copy: &Copy, cases: &[&String]) -> Result<Vec<String>, String> {
     }
     copy.put("generated/Cargo.toml", MODELS)?;
     copy.put("generated/src/lib.rs", "//! The wrappers of kernels.\n#[rustfmt::skip]\npub mod kernels;\n")?;
-    for file in copy.files(KERNELS)? {
-        let is_table = file == format!("{KERNELS}/instances.rs");
-        copy.put(&file, if is_table { "//! None.\n".to_owned() } else { copy.read(&file)? })?;
+    let table = format!("{KERNELS}/instances");
+    for file in copy.files(KERNELS)?.iter().filter(|file| !file.starts_with(&table)) {
+        copy.put(file, copy.read(file)?)?;
     }
+    copy.put(&format!("{table}.rs"), "//! None.\n")?;
     let mut manifest = WIRINGS.to_owned();
     let mut missing = Vec::new();
     for case in cases {

@@ -3,8 +3,8 @@
 use tenon_formats::StorageFormat;
 
 use super::Selected;
-use crate::expr::{Dim, EvalError, Expr};
 use crate::binding::BUCKET;
+use crate::expr::{Dim, EvalError, Expr};
 use crate::model::{ParamSet, Requirement, StepDims};
 use crate::program::{FEW_ROWS, OpKind, When};
 use crate::source::Spanned;
@@ -57,7 +57,7 @@ impl<'a> Instance<'a> {
         match self.requirement.params.iter().find(|(param, _)| *param == name) {
             Some((_, ParamSet::Int(value))) => Some(*value),
             Some((_, ParamSet::Names(_))) => None,
-            None => chosen.or_else(|| self.tuned.iter().find(|(param, _)| param == name).map(|(_, value)| *value)),
+            None => self.tuned.iter().find(|(param, _)| param == name).map(|(_, value)| *value).or(chosen),
         }
     }
 

@@ -74,8 +74,8 @@ fn shared_memory_ends_where_the_device_does() {
 #[test]
 fn an_index_ends_where_its_type_does() {
     let shape = |elements: &str| {
-        wrong(&[(NORM, "name = \"x\"\ntype = \"const float*\"\nshape = [\"tokens\", \"dim\"]", &{
-            format!("name = \"x\"\ntype = \"const float*\"\nshape = [{elements}]")
+        wrong(&[(NORM, "name = \"x\"\ntype = \"const X*\"\nshape = [\"tokens\", \"dim\"]", &{
+            format!("name = \"x\"\ntype = \"const X*\"\nshape = [{elements}]")
         })])
     };
     // The last of 2^31 elements has the index 2^31 - 1.
@@ -118,8 +118,16 @@ fn what_holds_at_the_largest_step_holds_at_every_step() {
         let expr = Expr::parse(&text).unwrap();
         let value = |step: StepDims| expr.eval_u64(&|name: &str| -> Option<Dim> { step.get(name) });
         let requirement = crate::model::Requirement { op: "linear", params: Vec::new() };
-        let instance = Instance { requirement: &requirement, tuned: &[], instead: None };
-        let largest = StepDims([1000, 1000, 100, 5000, 16, 3000]);
+        let instance = Instance {
+            requirement: &requirement,
+            tuned: &[],
+            chosen: &[],
+            buckets: &[],
+            few: false,
+            bucket: None,
+            instead: None,
+        };
+        let largest = StepDims([1000, 1000, 100, 5000, 16, 3000, 100, 100, 1000, 100]);
         let is_proven = shrinks(&expr).is_none() && divides(&expr).is_none() && smallest(&expr, &instance).is_ok();
         let Some(most) = value(largest).ok().filter(|_| is_proven) else {
             refused += 1;

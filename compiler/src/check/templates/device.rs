@@ -3,9 +3,10 @@
 
 use super::{ACT, FORMAT, KV_DTYPE, LAYOUT, Number, Ops, Param, invalid};
 use crate::binding::{BUCKET, CHOSEN};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, quoted};
+use crate::emit::instance;
 use crate::model::Target;
-use crate::source::Spanned;
+use crate::source::{Span, Spanned};
 use crate::spec::{ParamRule, TemplateSpec};
 
 /// Every op that a model can ask for on a device, with its parameters: what [`crate::program::DeviceOp`] has.
@@ -34,10 +35,7 @@ pub(super) const OPS: Ops = &[
         ],
     ),
     ("kv_append", &[("head_dim", Number), ("kv_dtype", KV_DTYPE), ("num_key_value_heads", Number)]),
-    (
-        "latent_append",
-        &[("kv_lora_rank", Number), ("qk_rope_head_dim", Number), ("layout", LAYOUT), ("kv_dtype", KV_DTYPE)],
-    ),
+    ("latent_append", &[("kv_lora_rank", Number), ("qk_rope_head_dim", Number), ("layout", LAYOUT), ("kv_dtype", KV_DTYPE)]),
     ("attention_prefill", ATTENTION),
     ("attention_decode", ATTENTION),
     ("sigmoid_mul", DIM),
@@ -165,6 +163,39 @@ pub(super) fn launches(template: &TemplateSpec, diags: &mut Diagnostics) {
     }
 }
 
+/// The code of a kernel for a GPU stands beside its TEMPLATE.toml, and needs no name that an instance does not have.
+pub(super) fn code(template: &TemplateSpec, diags: &mut Diagnostics) {
+    if template.target.value == Target::Cpu {
+        return;
+    }
+    let Some((file, text)) = &template.source else {
+        diags.push(
+            invalid(format!("`{}` has no code", template.name))
+                .label(&template.target.span, "an instance is made of the code beside the TEMPLATE.toml")
+                .help(format!("add {}.cu.jinja, with the entry of the kernel", template.name)),
+        );
+        return;
+    };
+    if let Err(error) = instance::trial(template, text) {
+        // What is wrong may stand within a character.
+        let range = error.range().filter(|range| text.get(range.clone()).is_some()).unwrap_or(0..0);
+        let names: Vec<&str> = template
+            .params
+            .iter()
+            .filter(|(_, rule)| rule.value.is_compiled())
+            .map(|(name, _)| name.value.as_str())
+            .chain(["instance"])
+            .collect();
+        let why = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        diags.push(
+            invalid(format!("no instance can be made of `{}`", template.name))
+                .label(&Span { file: *file, range }, why)
+                .context(&template.op.span, format!("an instance has {}", quoted(&names)))
+                .help("write a name that an instance has, or add it to [params]"),
+        );
+    }
+}
+
 fn at_launch<T>(template: &TemplateSpec, name: &Spanned<String>, rule: &ParamRule, at: &Spanned<T>, diags: &mut Diagnostics) {
     if template.target.value == Target::Cpu {
         diags.push(
@@ -175,7 +206,8 @@ fn at_launch<T>(template: &TemplateSpec, name: &Spanned<String>, rule: &ParamRul
         );
         return;
     }
-    for (key, what) in [(rule.one_of.as_ref().map(|list| &list.span), "a name"), (rule.tunable.as_ref().map(|t| &t.key), "tuned")] {
+    for (key, what) in [(rule.one_of.as_ref().map(|list| &list.span), "a name"), (rule.tunable.as_ref().map(|t| &t.key), "tuned")]
+    {
         if let Some(key) = key {
             diags.push(
                 invalid(format!("`{}` is {what}, and passed at launch", name.value))
@@ -213,7 +245,8 @@ fn bucket(
                 .help(format!("only `{BUCKET}` of a kernel for a GPU has buckets: the smallest that holds the rows of a launch")),
         );
     }
-    if let Some(other) = [rule.tunable.as_ref().map(|t| &t.key), rule.at.as_ref().map(|at| &at.key)].into_iter().flatten().next() {
+    let other = rule.tunable.as_ref().map(|t| &t.key).or(rule.at.as_ref().map(|at| &at.key));
+    if let Some(other) = other {
         diags.push(
             invalid(format!("`{}` has buckets and another way to get its value", name.value))
                 .label(other, "which of the two?")

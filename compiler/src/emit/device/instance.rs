@@ -151,6 +151,23 @@ pub fn environment() -> Environment<'static> {
     environment
 }
 
+/// Renders the code of a template with some value for every name that an instance has.
+///
+/// # Errors
+/// What cannot be rendered: a name that no instance has, most often.
+pub fn trial(template: &TemplateSpec, text: &str) -> Result<(), minijinja::Error> {
+    let compiled = template.params.iter().filter(|(_, rule)| rule.value.is_compiled());
+    let value = |rule: &crate::spec::ParamRule| match &rule.one_of {
+        Some(names) => Value::from(names.first().map_or("", |name| name.value.as_str())),
+        None => Value::from(1),
+    };
+    let context: BTreeMap<&str, Value> = compiled
+        .map(|(name, rule)| (name.value.as_str(), value(&rule.value)))
+        .chain([("instance", Value::from(template.name.as_str()))])
+        .collect();
+    environment().render_str(text, context).map(|_| ())
+}
+
 /// The CUDA text of an instance.
 pub fn cuda(instance: &Instance<'_>) -> String {
     let number = |param: &Param| match param {

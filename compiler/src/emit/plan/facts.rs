@@ -185,12 +185,11 @@ fn kernels(program: &Program<'_>) -> Vec<Vec<Fact>> {
     super::selected(program)
         .into_iter()
         .map(|(op, kernel)| {
-            vec![
-                ("op", string(op)),
-                ("template", string(&kernel.template)),
-                ("function", string(&kernel.rust)),
-                ("reason", string(kernel.reason)),
-            ]
+            let function = (!kernel.rust.is_empty()).then(|| ("function", string(&kernel.rust)));
+            let mut facts = vec![("op", string(op)), ("template", string(&kernel.template))];
+            facts.extend(function);
+            facts.push(("reason", string(kernel.reason)));
+            facts
         })
         .collect()
 }

@@ -130,6 +130,6 @@ mod tests {
   launch     2 x 8 x 256 blocks of 128 threads, 131,072 bytes of shared memory
 ";
         assert!(text.contains(attention), "{text}");
-        assert!(text.starts_with("llama_sm90a on sm_90a: 14 kernels of 9 templates\nlargest step: 8,192 tokens"), "{text}");
+        assert!(text.starts_with("llama_sm90a on sm_90a: 21 kernels of 13 templates\nlargest step: 8,192 tokens"), "{text}");
     }
 }

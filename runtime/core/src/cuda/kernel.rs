@@ -29,6 +29,20 @@ impl Instance {
     }
 }
 
+/// An [`Instance`] by its name, the parameters that the plan has for it, and bytes of shared memory: `instance!("rms_norm_f32_d576",
+/// [name("x_dtype", "f32"), number("dim", 576)], 0)`. The build script of the crate has put its machine code into `OUT_DIR/sm_90a/`.
+#[macro_export]
+macro_rules! instance {
+    ($name:literal, [$($kind:ident($param:literal, $value:literal)),*], $shared_bytes:literal) => {
+        $crate::cuda::Instance {
+            name: $name,
+            cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/", $name, ".cubin")),
+            manifest: &[$($crate::cuda::Parameter::$kind($param, $value)),*],
+            shared_bytes: $shared_bytes,
+        }
+    };
+}
+
 impl std::fmt::Debug for Instance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Instance({}, {} bytes)", self.name, self.cubin.len())

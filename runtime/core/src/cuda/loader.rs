@@ -15,8 +15,8 @@ use super::stack::StackBuilder;
 use super::upload::Uploader;
 use super::{CudaError, Device, DeviceConv, DeviceEmbedding, DeviceExperts, DeviceLatentUp, DeviceLinear, DeviceVector, F32};
 use crate::cpu::Cpu;
-use crate::linear::PackError;
 use crate::linear::source::Source;
+use crate::linear::{Embedding, PackError};
 use crate::weights::{
     BiasSpec, Checkpoint, ConvSpec, DecaySpec, EmbeddingSpec, ExpertRole, GatedExpertsSpec, LatentUpSpec, LinearSpec, LoadError,
     Loader, NormSpec, PlainExpertsSpec, PlannedTensor, VectorSpec, unpackable,
@@ -92,9 +92,9 @@ impl<'a> DeviceLoader<'a> {
         &self,
         spec: &EmbeddingSpec<VOCAB, HIDDEN>,
     ) -> Result<DeviceEmbedding<VOCAB, HIDDEN>, LoadError> {
-        // The host's embedding refuses what has scales in another tensor.
-        let _ = self.loader.embedding(spec)?;
         let tensor = self.loader.find(spec.name.to_owned(), spec.need())?;
+        // The host's refuses what has scales in another tensor.
+        Embedding::<VOCAB, HIDDEN>::new(tensor.clone()).map_err(|e| unpackable(&tensor, e))?;
         let source = Source::of_rows(tensor.format(), tensor.bytes(), VOCAB, HIDDEN).map_err(|e| unpackable(&tensor, e))?;
         let uploaded = self.matrix(&source, VOCAB, |row| row).map_err(|e| unpackable(&tensor, e))?;
         Ok(DeviceEmbedding(uploaded?))

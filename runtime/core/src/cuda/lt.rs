@@ -257,16 +257,16 @@ impl Preference {
         // SAFETY: it writes the handle, which `drop` gives back.
         unsafe { call!(cublasLtMatmulPreferenceCreate(&mut preference)) }?;
         let preference = Self(preference);
-        let workspace = WORKSPACE as u64;
-        // SAFETY: the descriptor lives; it reads a value of that size.
-        unsafe {
-            call!(cublasLtMatmulPreferenceSetAttribute(
-                preference.0,
-                CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                std::ptr::from_ref(&workspace).cast(),
-                size_of::<u64>(),
-            ))
-        }?;
+        preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &(WORKSPACE as u64))?;
+        // Sums that are split are added in f32 and in one order, not in the output's type or as they come.
+        let in_f32 = sys::cublasLtReductionScheme_t::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE as u32;
+        preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &in_f32)?;
         Ok(preference)
+    }
+
+    fn set<T>(&self, attribute: sys::cublasLtMatmulPreferenceAttributes_t, value: &T) -> Result<(), CudaError> {
+        let value_bytes = std::ptr::from_ref(value).cast();
+        // SAFETY: the descriptor lives; it reads a value of that size, which the library compares with the attribute's.
+        unsafe { call!(cublasLtMatmulPreferenceSetAttribute(self.0, attribute, value_bytes, size_of::<T>())) }
     }
 }

@@ -43,9 +43,36 @@ pub use self::kernel::{Instance, Kernel, Launch};
 pub use self::linear::{DeviceEmbedding, DeviceLatentUp, DeviceLinear};
 pub use self::loader::{DeviceLoader, Progress};
 pub use self::manifest::{Parameter, name_number};
-pub use self::run::{BUSY_BLOCKS, FEW_ROWS, KernelSet, MOST_SPLITS, Pass, Phase, PlanMaxima, Run};
 pub use self::rows::{DeviceConv, DeviceRows, DeviceVector, DeviceWorkspace};
+pub use self::run::{BUSY_BLOCKS, FEW_ROWS, KernelSet, MOST_SPLITS, Pass, Phase, PlanMaxima, Run};
 pub use self::sample::{SampleRow, SampledRows};
 pub use self::state::{DeviceDeltaState, DeviceMamba2State};
 pub use self::step::StepBuffer;
 pub use crate::dtype::Bf16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model on a device is a `Model`, which moves to the thread that drives it.
+    #[test]
+    fn what_a_model_holds_may_move_to_another_thread() {
+        fn send<T: Send>() {}
+        fn shared<T: Send + Sync>() {}
+        shared::<Device>();
+        shared::<Kernel>();
+        send::<(DeviceRows<F32, 8>, DeviceVector<8>, DeviceWorkspace<I32>, DeviceConv<8, 4>)>();
+        send::<(DeviceLinear<8, 8>, DeviceEmbedding<8, 8>, DeviceExperts<2, 8, 8>, DeviceLatentUp<1, 8, 8, 8>)>();
+        send::<(DevicePagedKv<Bf16, 1, 8>, DeviceLatentCache<F32, 8, 8>)>();
+        send::<(DeviceMamba2State<1, 8, 8, 8, 4>, DeviceDeltaState<1, 8, 8, 8, 4>)>();
+        send::<(DeviceAngles<8, crate::rope::Halves>, StepBuffer, SampledRows, Gemm, Graphs)>();
+    }
+
+    /// Without a driver there is an error, and no panic.
+    #[test]
+    fn a_machine_without_a_driver_says_so() {
+        if Device::count() == Err(CudaError::NoDriver) {
+            assert_eq!(Device::open(0).unwrap_err(), CudaError::NoDriver);
+        }
+    }
+}

@@ -4,8 +4,8 @@ mod host;
 
 use std::sync::Arc;
 
-use self::host::{ARRAYS, Layout, fill_arrays, fill_table};
-use super::bucket::StepDims;
+use self::host::{Layout, fill_arrays, fill_table};
+use super::bucket::{Buckets, StepDims};
 use super::buffer::{DeviceElement, F32};
 use super::driver::{Memory, Pinned, PitchedRows};
 use super::{Arg, CudaError, Device, DeviceRows};
@@ -72,7 +72,12 @@ impl StepBuffer {
         self.device.bytes()
     }
 
-    /// Starts a step: copies what `batch` says to the device. With a bucket, of which [`Buckets::of_batch`](super::Buckets::of_batch)
+    /// The sizes of steps that may run as captured graphs.
+    pub fn buckets(&self) -> Buckets {
+        Buckets::new(&self.limits, self.max_sequences)
+    }
+
+    /// Starts a step: copies what `batch` says to the device. With a bucket, of which [`Buckets::of_batch`]
     /// knows that it fits, rows and sequences are padded to it, and everything lies where the step's graph reads it.
     ///
     /// # Errors
@@ -86,6 +91,7 @@ impl StepBuffer {
         if sequences > self.max_sequences {
             return Err(StepError::TooManySequences { sequences, limit: self.max_sequences });
         }
+        assert!(bucket.is_none_or(|size| self.buckets().of(size) == Some(size)), "a bucket of {bucket:?} rows");
         let dims = StepDims::of_batch(batch, bucket);
         self.layout = Layout { rows: dims.rows, sequences: dims.sequences, logit_rows: dims.logit_rows };
         fill_arrays(batch, self.layout, self.arrays.bytes_mut()?);
@@ -107,16 +113,9 @@ impl StepBuffer {
 
     /// The `Step`, for a kernel.
     pub fn arg(&self) -> Arg<'_> {
-        const INT: usize = size_of::<i32>();
-        let array = self.layout.offsets().map(|at| ARRAYS_AT + at * INT);
-        // In the order of the fields: the page table stands between the sequences' arrays and the lists of spans, the error word last.
-        let mut arrays = [0; 13];
-        arrays[..8].copy_from_slice(&array[..8]);
-        arrays[8] = self.table_at;
-        arrays[9..12].copy_from_slice(&array[8..ARRAYS]);
         let int = |n: usize| n as i32;
         let numbers = [int(self.limits.page_size), int(self.stride), int(self.limits.pages), int(self.limits.state_slots)];
-        Arg::step(&self.device, arrays, numbers)
+        Arg::step(&self.device, self.layout.addresses(ARRAYS_AT, self.table_at, 0), numbers)
     }
 
     /// Ends a step: waits for it, looks at the error word, and copies the first `wanted` rows of logits.

@@ -11,7 +11,7 @@ use super::stored::{e2m1, e4m3, neighbours, power_of_two, q4, q4_k, q5, q5_k, q6
 ///
 /// # Panics
 /// If `bytes` is not exactly that row: callers compare the lengths first and can say what is wrong with them.
-pub(crate) fn decode_row(format: StorageFormat, bytes: &[u8], out: &mut [f32]) {
+pub fn decode_row(format: StorageFormat, bytes: &[u8], out: &mut [f32]) {
     assert_eq!(format.row_bytes(out.len()), Some(bytes.len()), "bytes of a {format} row of {}", out.len());
     match format {
         StorageFormat::F32 => decode_each(bytes, out, f32::from_le_bytes),

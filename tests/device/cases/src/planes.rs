@@ -42,6 +42,24 @@ pub fn row_bytes(format: &str, inputs: usize) -> usize {
     parts(format).iter().map(|(_, len)| (len * blocks).next_multiple_of(16)).sum()
 }
 
+/// The stored blocks of `rows` rows, one after the other as a checkpoint has them, from their planes.
+pub fn blocks_of(format: &str, planes: &[u8], rows: usize, inputs: usize) -> Vec<u8> {
+    let (blocks, bytes) = (inputs / block_len(format), row_bytes(format, inputs));
+    let block: usize = parts(format).iter().map(|(_, len)| len).sum();
+    let mut stored = vec![0; rows * blocks * block];
+    for row in 0..rows {
+        let mut plane = row * bytes;
+        for &(first, len) in parts(format) {
+            for b in 0..blocks {
+                let to = (row * blocks + b) * block + first;
+                stored[to..to + len].copy_from_slice(&planes[plane + b * len..][..len]);
+            }
+            plane += (len * blocks).next_multiple_of(16);
+        }
+    }
+    stored
+}
+
 /// A random matrix.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -159,10 +177,11 @@ fn block(format: &str, random: &mut Random) -> Vec<u8> {
         "f16" => ((random.bits() & 0x83ff) as u16 | (random.below(15) << 10) as u16).to_le_bytes().to_vec(),
         // All but the two NaNs.
         "fp8_e4m3" => vec![random.below(127) as u8 | (random.bits() & 0x80) as u8],
-        "nvfp4" => {
-            [vec![0x20 + random.below(0x20) as u8 | (random.bits() & 0x80) as u8], (0..8).map(|_| random.bits() as u8).collect()]
-                .concat()
-        }
+        "nvfp4" => [
+            vec![(0x20 + random.below(0x20) as u8) | (random.bits() & 0x80) as u8],
+            (0..8).map(|_| random.bits() as u8).collect(),
+        ]
+        .concat(),
         // 2^-7 to 1, and now and then those that are read as 0.
         "mxfp4" => {
             let scale = if random.below(8) == 0 { random.below(4) } else { 120 + random.below(8) };

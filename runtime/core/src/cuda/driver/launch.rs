@@ -121,7 +121,7 @@ pub(in crate::cuda) struct LaunchShape {
 }
 
 impl Function {
-    /// The kernel `name` of a cubin, and what stands in the array `manifest` there.
+    /// The kernel `name` of a cubin, and what stands in the array `manifest` there, if it has one.
     pub(in crate::cuda) fn load(
         context: &Arc<Context>,
         cubin: &[u8],
@@ -147,10 +147,16 @@ impl Function {
         loaded.function = function;
         let (mut address, mut bytes) = (0, 0);
         // SAFETY: the module is loaded; it writes where the array is, and how long.
-        unsafe { call!(cuModuleGetGlobal_v2(&mut address, &mut bytes, module, manifest.as_ptr())) }?;
+        match unsafe { call!(cuModuleGetGlobal_v2(&mut address, &mut bytes, module, manifest.as_ptr())) } {
+            // An instance without parameters has none.
+            Err(CudaError::Call { code, .. }) if code == sys::CUresult::CUDA_ERROR_NOT_FOUND as u32 => {}
+            other => other?,
+        }
         let mut numbers = vec![0u32; bytes / 4];
-        // SAFETY: that many bytes are there and here, and the copy is waited for.
-        unsafe { call!(cuMemcpyDtoHAsync_v2(numbers.as_mut_ptr().cast(), address, numbers.len() * 4, context.stream)) }?;
+        if !numbers.is_empty() {
+            // SAFETY: that many bytes are there and here, and the copy is waited for.
+            unsafe { call!(cuMemcpyDtoHAsync_v2(numbers.as_mut_ptr().cast(), address, numbers.len() * 4, context.stream)) }?;
+        }
         context.synchronise()?;
         loaded.parameters = loaded.read_parameters();
         Ok((loaded, numbers))

@@ -18,7 +18,7 @@ pub(in crate::cuda) struct Pinned {
 
 // SAFETY: the memory is this one's own, as a `Vec`'s is.
 unsafe impl Send for Pinned {}
-// SAFETY: shared, it only copies from the bytes.
+// SAFETY: shared, it gives its length alone.
 unsafe impl Sync for Pinned {}
 
 impl Pinned {

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 
 /// Arrays of a step whose place depends on its size: all of `Step`'s but the page table.
-pub(super) const ARRAYS: usize = 11;
+const ARRAYS: usize = 11;
 /// Numbers of `counts`.
 const COUNTS: usize = 8;
 /// Every array begins at a multiple of so many numbers.
@@ -25,13 +25,21 @@ impl Layout {
     }
 
     /// Where each array begins, in numbers of 4 bytes.
-    pub(super) fn offsets(self) -> [usize; ARRAYS] {
+    fn offsets(self) -> [usize; ARRAYS] {
         let mut next = 0;
         self.lengths().map(|len| {
             let at = next;
             next += len.next_multiple_of(ALIGN);
             at
         })
+    }
+
+    /// The bytes at which the fields of `Step` point, in their order: the page table stands between the arrays of sequences and the
+    /// lists of spans, and the error word is the last.
+    pub(super) fn addresses(self, arrays_at: usize, table_at: usize, error_at: usize) -> [usize; 13] {
+        let at = self.offsets().map(|offset| arrays_at + offset * size_of::<i32>());
+        let [counts, ids, positions, sequence, first, length, start, slot, prefill, decode, logit_row] = at;
+        [counts, ids, positions, sequence, first, length, start, slot, table_at, prefill, decode, logit_row, error_at]
     }
 
     /// Bytes of all arrays.
@@ -180,6 +188,14 @@ mod tests {
         assert_eq!(layout.bytes(), 4 * 168);
         // 16 bytes are the unit: one row is padded to four.
         assert_eq!(Layout { rows: 1, sequences: 1, logit_rows: 0 }.offsets()[10], 8 + 9 * 4);
+    }
+
+    #[test]
+    fn fields_point_where_the_arrays_are() {
+        let layout = Layout { rows: 2, sequences: 1, logit_rows: 1 };
+        let arrays = [64, 96, 112, 128, 144, 160, 176, 192];
+        let expected: Vec<usize> = arrays.into_iter().chain([1024, 208, 224, 240, 0]).collect();
+        assert_eq!(layout.addresses(64, 1024, 0), *expected);
     }
 
     #[test]

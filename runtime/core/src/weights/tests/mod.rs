@@ -263,3 +263,16 @@ fn a_cache_dtype_that_the_spec_lacks_is_named_with_those_it_has() {
         "tiny keeps its KV cache in bf16, and f32 was asked for: use one of those, or add it to kv_cache_dtype in the spec"
     );
 }
+
+/// What the file maps for the host is a copy on a device, and a head that is tied to it is the same one.
+#[test]
+fn a_tied_head_shares_the_embedding_of_a_device() {
+    const TABLE: &[PlannedTensor] = &[GGUF_EMBED.once(), GGUF_HEAD.tied(), GGUF_Q.per_layer(&LAYERS), GGUF_NORM.once()];
+    let dir = gguf_dir(&metadata(), &tensors(&GGUF));
+    let checkpoint = Checkpoint::open(dir.path()).unwrap();
+    let needs = CheckpointNeeds { kind: CheckpointKind::Gguf, tensors: TABLE, config: &CONTRACT };
+    let sums = |held: Vec<tenon_formats::memory::HeldWeights>| held.iter().map(|h| (h.mapped, h.bytes)).collect::<Vec<_>>();
+    let (embedding, projections, norm) = (4 * 8 * 32, 3 * 4 * 32 * 32, 4 * 32);
+    assert_eq!(sums(needs.held_on_device(&checkpoint).unwrap()), [(false, embedding + projections + norm)]);
+    assert_eq!(sums(needs.held(&checkpoint).unwrap()), [(true, embedding), (false, embedding + projections + norm)]);
+}

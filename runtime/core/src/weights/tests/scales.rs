@@ -217,3 +217,25 @@ fn latent_projections_take_scales() {
     assert_eq!(held(&modelopt), (F::Nvfp4, 2 * elements));
     assert_eq!(held(&[of("weight", &[144, 160], "bf16", |_| 0)]), (F::Bf16, 2 * elements));
 }
+
+/// On a device every fp8 matrix has a table of scales, rows are padded, and latents are bf16.
+#[test]
+fn weights_of_a_device_are_counted_from_headers() {
+    const KV_B: LatentUpSpec<3, 20, 28, 160> = LatentUpSpec::new("a.{layer}.w.weight", ALL);
+    const MATRIX: CheckpointNeeds =
+        CheckpointNeeds { kind: CheckpointKind::Hf, tensors: &[W.per_layer(&LAYER)], config: &CONTRACT };
+    const LATENT: CheckpointNeeds = CheckpointNeeds { tensors: &[KV_B.per_layer(&LAYER)], ..MATRIX };
+    let held = |needs: CheckpointNeeds, tensors: &[Tensor]| {
+        let (_dir, checkpoint) = open(tensors);
+        let held = needs.held_on_device(&checkpoint).unwrap();
+        assert!(held.iter().all(|h| !h.mapped) && held.len() == 1, "{held:?}");
+        (held[0].format, held[0].bytes)
+    };
+    let fp8 = (F::Fp8E4m3, 144 * 160 + 4 * 2 * 2);
+    assert_eq!(held(MATRIX, &[ones(), scale("weight_scale_inv", &[2, 2], &[1.0; 4])]), fp8);
+    assert_eq!(held(MATRIX, &[ones(), scale("weight_scale", &[], &[1.0])]), fp8);
+    let modelopt = [&nvfp4("weight")[..], &[scale("weight_scale_2", &[], &[0.125])]].concat();
+    // 80 bytes of elements, and 10 scales in 16.
+    assert_eq!(held(MATRIX, &modelopt), (F::Nvfp4, 144 * 96));
+    assert_eq!(held(LATENT, &modelopt), (F::Bf16, 2 * 144 * 160));
+}
