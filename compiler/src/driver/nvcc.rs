@@ -248,3 +248,6 @@ impl Nvcc {
         Ok((fs::read(&cubin).map_err(io)?, said))
     }
 }
+
+#[cfg(test)]
+mod tests;

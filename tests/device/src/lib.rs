@@ -8,6 +8,8 @@ pub mod instance;
 pub mod judge;
 #[cfg(feature = "cuda")]
 pub mod launch;
+#[cfg(feature = "cuda")]
+pub mod launched;
 pub mod table;
 pub mod template;
 

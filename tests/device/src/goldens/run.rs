@@ -1,6 +1,6 @@
 //! Runs a golden on a device.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tenon_core::batch::{Batch, WantLogits};
 use tenon_core::cpu::Isa;
@@ -12,6 +12,8 @@ use tenon_tests::reference::{Golden, argmax, folder, json, median, relative_erro
 use tenon_tests::run::{Sequence, each_position, each_position_after_prefix, forced};
 
 use super::{Test, What};
+use crate::judge::StepLaunches;
+use crate::launched::Launched;
 
 /// What came of a test.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -28,6 +30,8 @@ pub struct Outcome {
     pub largest: f64,
     /// Positions or steps compared.
     pub compared: usize,
+    /// Kernels that its steps launched on the device.
+    pub launches: u64,
     /// Of these, where the most likely token is the reference's.
     pub top1: usize,
     /// What is wrong.
@@ -39,8 +43,14 @@ fn find(case: &str, swapped: bool) -> Option<&'static ModelEntry> {
     tenon_tests::golden::MODELS.iter().find(|m| m.info.name == name).copied()
 }
 
+/// Where a test runs, and what its steps launch there.
+struct Place<'a> {
+    device: &'a Arc<Device>,
+    seen: Arc<Mutex<StepLaunches>>,
+}
+
 /// Loads a case onto the device, with room for `sequences` sequences of `tokens` tokens.
-fn load(device: &Arc<Device>, test: &Test, page_size: usize, tokens: usize, sequences: usize) -> Result<Box<dyn Model>, String> {
+fn load(place: &Place<'_>, test: &Test, page_size: usize, tokens: usize, sequences: usize) -> Result<Box<dyn Model>, String> {
     let entry = find(test.case, test.swapped).ok_or("there is no such golden")?;
     let on_device = entry.sm_90a.ok_or("it is not compiled for sm_90a")?;
     let weights =
@@ -58,28 +68,38 @@ fn load(device: &Arc<Device>, test: &Test, page_size: usize, tokens: usize, sequ
         max_logit_rows: sequences * tokens,
         max_positions: None,
     };
-    (on_device.load)(&checkpoint, device, &options).map_err(|e| e.to_string())
+    let model = (on_device.load)(&checkpoint, place.device, &options).map_err(|e| e.to_string())?;
+    Ok(Box::new(Launched::new(model, place.device, &place.seen)))
 }
 
 /// Runs a test.
 pub fn run(device: &Arc<Device>, test: &Test) -> Outcome {
     let golden = Golden::read(test.case);
+    let place = Place { device, seen: Arc::default() };
     let result = match test.what {
-        What::Logits { chunk, page_size, prefix } => logits(device, test, &golden, chunk, page_size, prefix),
-        What::Mixed => mixed(device, test, &golden),
-        What::Together(n) => together(device, test, &golden, n),
-        What::Greedy => greedy(device, test, &golden),
+        What::Logits { chunk, page_size, prefix } => logits(&place, test, &golden, chunk, page_size, prefix),
+        What::Mixed => mixed(&place, test, &golden),
+        What::Together(n) => together(&place, test, &golden, n),
+        What::Greedy => greedy(&place, test, &golden),
     };
-    result.unwrap_or_else(|fault| Outcome {
+    let mut outcome = result.unwrap_or_else(|fault| Outcome {
         test: test.to_string(),
         passed: false,
         value: f64::NAN,
         bound: 0.0,
         largest: f64::NAN,
         compared: 0,
+        launches: 0,
         top1: 0,
         fault: Some(fault),
-    })
+    });
+    let seen = *place.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    outcome.launches = seen.launches;
+    if let Some(fault) = seen.fault().filter(|_| outcome.passed) {
+        outcome.passed = false;
+        outcome.fault = Some(fault);
+    }
+    outcome
 }
 
 /// Rows against positions of the golden.
@@ -104,11 +124,11 @@ fn compare(test: &Test, golden: &Golden, Rows { errors, top1 }: Rows) -> Outcome
     // Written so that NaN fails.
     let passed = value <= bound && errors.iter().all(|e| e.is_finite());
     let fault = (!passed).then(|| format!("median relative error {value:.2e}, and the bound is {bound:.2e}"));
-    Outcome { test: test.to_string(), passed, value, bound, largest, compared: errors.len(), top1, fault }
+    Outcome { test: test.to_string(), passed, value, bound, largest, compared: errors.len(), launches: 0, top1, fault }
 }
 
 fn logits(
-    device: &Arc<Device>,
+    place: &Place<'_>,
     test: &Test,
     golden: &Golden,
     chunk: Option<usize>,
@@ -116,7 +136,7 @@ fn logits(
     prefix: bool,
 ) -> Result<Outcome, String> {
     let ids = &golden.input_ids;
-    let mut model = load(device, test, page_size, ids.len(), 2)?;
+    let mut model = load(place, test, page_size, ids.len(), 2)?;
     let mut rows = Rows::default();
     let mut see = |position: usize, row: &[f32]| rows.see(golden, position, row);
     if prefix {
@@ -129,10 +149,10 @@ fn logits(
 }
 
 /// The first sequence decodes, the second prefills in chunks, the third starts late and takes more at once.
-fn mixed(device: &Arc<Device>, test: &Test, golden: &Golden) -> Result<Outcome, String> {
+fn mixed(place: &Place<'_>, test: &Test, golden: &Golden) -> Result<Outcome, String> {
     const TAKES: [usize; 3] = [1, 17, 40];
     let ids = &golden.input_ids[..96];
-    let mut model = load(device, test, 16, ids.len(), 3)?;
+    let mut model = load(place, test, 16, ids.len(), 3)?;
     let mut logits = Logits::new(model.info(), ids.len() * 3);
     let mut batch = Batch::new(model.limits());
     let mut sequences: Vec<Sequence> = (0..3).map(|n| Sequence::new(model.as_ref(), ids.len(), n)).collect();
@@ -158,9 +178,9 @@ fn mixed(device: &Arc<Device>, test: &Test, golden: &Golden) -> Result<Outcome, 
 }
 
 /// Sequences that decode together, each a few tokens behind the one before it.
-fn together(device: &Arc<Device>, test: &Test, golden: &Golden, n: usize) -> Result<Outcome, String> {
+fn together(place: &Place<'_>, test: &Test, golden: &Golden, n: usize) -> Result<Outcome, String> {
     let ids = &golden.input_ids[..64];
-    let mut model = load(device, test, 16, ids.len(), n)?;
+    let mut model = load(place, test, 16, ids.len(), n)?;
     let mut logits = Logits::new(model.info(), n);
     let mut batch = Batch::new(model.limits());
     let mut sequences: Vec<Sequence> = (0..n).map(|i| Sequence::new(model.as_ref(), ids.len(), i)).collect();
@@ -189,17 +209,17 @@ fn together(device: &Arc<Device>, test: &Test, golden: &Golden, n: usize) -> Res
 /// Teacher-forced tokens, those of the prompt and the greedy steps after its prefix: at least as many agree with the reference as of its own
 /// bf16, less one step. Both together, because where experts are routed a single flip decides two of 24 steps. And what the device
 /// chooses is the largest of the logits that it gives.
-fn greedy(device: &Arc<Device>, test: &Test, golden: &Golden) -> Result<Outcome, String> {
+fn greedy(place: &Place<'_>, test: &Test, golden: &Golden) -> Result<Outcome, String> {
     let prefix = &golden.input_ids[..golden.greedy_prefix_len];
     let steps = golden.greedy.len();
-    let mut model = load(device, test, 16, prefix.len() + steps, 1)?;
+    let mut model = load(place, test, 16, prefix.len() + steps, 1)?;
     let vocab = model.info().vocab_size;
     let rows = forced(model.as_mut(), prefix, &golden.greedy);
     let best: Vec<u32> = rows.chunks_exact(vocab).map(|row| argmax(row) as u32).collect();
     let agree = best.iter().zip(&golden.greedy).filter(|(a, b)| a == b).count();
     let chosen = chosen(model.as_mut(), prefix, &golden.greedy)?;
     let (ids, mut positions) = (&golden.input_ids, Rows::default());
-    let mut model = load(device, test, 16, ids.len(), 1)?;
+    let mut model = load(place, test, 16, ids.len(), 1)?;
     each_position(model.as_mut(), ids, None, |position, row| positions.see(golden, position, row));
     let agree = agree + positions.top1;
     let facts = json(&folder(test.case).join("golden.json"));
@@ -217,6 +237,7 @@ fn greedy(device: &Arc<Device>, test: &Test, golden: &Golden) -> Result<Outcome,
         bound,
         largest: f64::NAN,
         compared: steps + ids.len(),
+        launches: 0,
         top1: agree,
         fault,
     })
