@@ -24,7 +24,7 @@ use self::deviation::Deviations;
 use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
 use crate::model::{Checkpoint, Model, Pull, Sampling};
-use crate::source::{SourceMap, Span, Spanned};
+use crate::source::{FileId, SourceMap, Span, Spanned};
 use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 
 /// Checks every model. A model with errors is left out; all errors of all models are reported.
@@ -35,7 +35,10 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
     let before = diags.len();
     templates::check(specs, diags);
     specs.templates.values().for_each(|template| arrays::check(template, sources, diags));
-    specs.templates.values().for_each(|template| signature::check(template, diags));
+    // A list of arguments that is wrong by itself differs from the signature as well: one mistake, told once.
+    let told: Vec<FileId> = diags.sorted().into_iter().filter_map(|d| Some(d.place()?.file)).collect();
+    let sound = specs.templates.values().filter(|template| !told.contains(&template.file));
+    sound.for_each(|template| signature::check(template, diags));
     let sound_templates = !specs.broken_templates && diags.len() == before;
     let mut models = Vec::new();
     for (spec, kernel) in specs.models.values() {
