@@ -29,7 +29,6 @@ const COMPARED: [&str; 44] = [
     "act_mul",
     "add",
     "add_bias",
-    "add_rms_norm",
     "add_scaled",
     "attention_decode",
     "attention_prefill",

@@ -18,7 +18,6 @@ pub(super) const OPS: Ops = &[
     ("rms_norm", &[("x_dtype", FLOAT), ("dim", Number)]),
     ("rms_norm_add", DIM),
     ("rms_norm_add_norm", DIM),
-    ("add_rms_norm", DIM),
     ("head_norm", &[("head_dim", Number), ("dim", Number)]),
     ("rope", ROPE),
     ("rope_tail", ROPE),

@@ -31,7 +31,7 @@ pub fn compute(template: &str, inputs: &Inputs<'_>) -> Option<Vec<Output>> {
                 (3) (5) (333) (1024) (4097))
         }
         "query_scale" => dispatch!(inputs.int("dim")?, (D) => query_scale::<D>(inputs); (5) (333) (2048)),
-        "rms_norm" | "rms_norm_add" | "rms_norm_add_norm" | "add_rms_norm" => {
+        "rms_norm" | "rms_norm_add" | "rms_norm_add_norm" => {
             dispatch!(inputs.params.int("dim"), (D) => norms::<D>(template, inputs);
                 (72) (576) (640) (960) (1024) (1536) (2048) (2560) (2880) (3072) (4096) (5120) (7168) (8192))
         }
@@ -131,13 +131,9 @@ fn norms<const D: usize>(template: &str, inputs: &Inputs<'_>) -> Option<Vec<Outp
             cpu::rms_norm_add(cpu, &take("y")?, &weight, eps, &mut x);
             return Some(vec![Output::new("x", x.as_slice())]);
         }
-        "rms_norm_add_norm" => {
+        _ => {
             cpu::rms_norm_add(cpu, &take("y")?, &weight, eps, &mut x);
             cpu::rms_norm(cpu, &x, &norm_of(&inputs.numbers("next_weight")?)?, eps, &mut out);
-        }
-        _ => {
-            cpu::add(&mut x, &take("y")?);
-            cpu::rms_norm(cpu, &x, &weight, eps, &mut out);
         }
     }
     Some(vec![Output::new("x", x.as_slice()), Output::new("out", out.as_slice())])
