@@ -18,26 +18,56 @@ const SETTINGS: [(f32, i32, f32); 12] = [
     (1.0, 2, 0.01),
 ];
 
+/// For vocabularies that are wide: every way through the kernel, in fewer rows.
+const WIDE: [(f32, i32, f32); 8] = [
+    (1.0, 50, 0.9),
+    (0.7, 0, 0.5),
+    (1.0, 0, 1.0),
+    (0.0, 0, 1.0),
+    (1.0, 400, 1.0),
+    (1.3, 5000, 0.5),
+    (0.01, 0, 0.9),
+    (1.0, 0, 1e-6),
+];
+
+/// The logits of a row.
+type Logits = fn(&mut Random, usize) -> Vec<f32>;
+
 /// Vocabularies with and without a tail; spread and flat logits, with ties, and rows that no token can be drawn from.
 pub fn cases(_: &Params) -> Vec<Case> {
+    let spread: Logits = |random, vocab| random.numbers(vocab, 8.0);
+    let ties: Logits = |random, vocab| (0..vocab).map(|_| random.below(6) as f32).collect();
+    let equal: Logits = |_, vocab| vec![-2.5; vocab];
     let mut cases = Vec::new();
     for vocab in [7, 1000, 5003] {
-        cases.push(case("spread logits", vocab, |random, vocab| random.numbers(vocab, 8.0)));
-        cases.push(case("logits with ties", vocab, |random, vocab| (0..vocab).map(|_| random.below(6) as f32).collect()));
-        cases.push(case("equal logits", vocab, |_, vocab| vec![-2.5; vocab]));
-        cases.push(case("most of it masked", vocab, |random, vocab| {
+        cases.push(case("spread logits", vocab, 48, &SETTINGS, spread));
+        cases.push(case("logits with ties", vocab, 48, &SETTINGS, ties));
+        cases.push(case("equal logits", vocab, 48, &SETTINGS, equal));
+        cases.push(case("most of it masked", vocab, 48, &SETTINGS, |random, vocab| {
             (0..vocab).map(|i| if i % 5 == 3 { 4.0 * random.unit() } else { f32::NEG_INFINITY }).collect()
         }));
     }
+    cases.push(case("a batch of all kinds", 2052, 64, &[&SETTINGS[..], &WIDE[..]].concat(), spread));
+    cases.push(case("a wide vocabulary", 262_144, 8, &WIDE, spread));
+    cases.push(case("a wide vocabulary of ties", 40_001, 8, &WIDE, ties));
+    cases.push(case("a nucleus of equals", 40_001, 4, &[(1.0, 0, 0.5)], equal));
+    // More of them than are compared with each other, and down to the last bits of their keys.
+    cases.push(case("logits that hardly differ", 30_002, 8, &WIDE, |random, vocab| {
+        (0..vocab).map(|_| 9.0 + random.below(3000) as f32 / 1048576.0).collect()
+    }));
+    // The 50th most likely is one of many equals, of both signs of zero.
+    cases.push(case("ties at the cut", 20_000, 8, &[(1.0, 50, 1.0), (1.0, 50, 0.9)], |random, vocab| {
+        (0..vocab).map(|i| if i % 431 == 7 { 1.0 + random.unit().abs() } else { [0.0, -0.0, -1.0][random.below(3)] }).collect()
+    }));
     cases
 }
 
-fn case(name: &str, vocab: usize, logits: fn(&mut Random, usize) -> Vec<f32>) -> Case {
+fn case(name: &str, vocab: usize, launched: usize, settings: &[(f32, i32, f32)], logits: Logits) -> Case {
     let mut random = Random::new(vocab as u64);
     let (mut rows, mut values) = (Vec::new(), Vec::new());
     let (mut temperature, mut top_k, mut top_p, mut numbers) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for setting in 0..4 * SETTINGS.len() {
-        let (t, k, p) = SETTINGS[setting % SETTINGS.len()];
+    for setting in 0..launched {
+        let (t, k, p) = settings[setting % settings.len()];
         let mut row = logits(&mut random, vocab);
         // The ends of the range too.
         let number = match setting / SETTINGS.len() {
@@ -45,7 +75,7 @@ fn case(name: &str, vocab: usize, logits: fn(&mut Random, usize) -> Vec<f32>) ->
             1 => 1.0 - 1.0 / (1u32 << 24) as f32,
             _ => random.unit().abs().min(0.999),
         };
-        if setting == 2 {
+        if launched == 48 && setting == 2 {
             row[vocab / 2] = f32::NAN;
         }
         values.push(drawn(&row, t, k as usize, p, number));
@@ -55,7 +85,6 @@ fn case(name: &str, vocab: usize, logits: fn(&mut Random, usize) -> Vec<f32>) ->
         top_p.push(p);
         numbers.push(number);
     }
-    let launched = rows.len();
     values.push(77.0);
     let bounds = vec![0.0; values.len()];
     let memory = [
@@ -71,8 +100,8 @@ fn case(name: &str, vocab: usize, logits: fn(&mut Random, usize) -> Vec<f32>) ->
     Case { name: format!("{name}, {vocab}"), dims, args: args(memory, vocab, launched), expected, error: 0 }
 }
 
-/// The token. NaN, which allows any, where a boundary is closer than f32 probabilities are right: exponentials of arguments up to 40
-/// that are rounded once are within 50 u, and so are their sums.
+/// The token; -0 and 0 are equal. NaN, which allows any, where a boundary is closer than f32 probabilities are right: exponentials of
+/// arguments up to 40 that are rounded once are within 50 u, and so are their sums.
 fn drawn(logits: &[f32], temperature: f32, top_k: usize, top_p: f32, number: f32) -> f64 {
     const CLOSE: f64 = 1e-5;
     if logits.iter().any(|l| l.is_nan() || *l == f32::INFINITY) {
@@ -85,7 +114,7 @@ fn drawn(logits: &[f32], temperature: f32, top_k: usize, top_p: f32, number: f32
     }
     let weight = |id: usize| ((f64::from(logits[id]) - f64::from(largest)) / f64::from(temperature)).exp();
     let mut order: Vec<usize> = (0..logits.len()).collect();
-    order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| logits[b].partial_cmp(&logits[a]).expect("a number").then(a.cmp(&b)));
     if top_k > 0 && top_k < order.len() {
         order.truncate(top_k);
     }
@@ -132,20 +161,22 @@ fn args(memory: [Value; 6], vocab: usize, rows: usize) -> Vec<(&'static str, Val
     args
 }
 
-/// One row, and many, with a nucleus of the most likely.
+/// One row, and many, with a nucleus of the most likely, of all, and without one.
 pub fn bench(_: &Params) -> Vec<Bench> {
-    let bench = |rows: usize, vocab: usize| {
+    let bench = |rows: usize, vocab: usize, top_k: i32, top_p: f32| {
         let logits = Random::new(1).numbers(vocab, 12.0);
         let memory = [
             Value::F32(logits.repeat(rows)),
             Value::F32(vec![0.8; rows]),
-            Value::I32(vec![50; rows]),
-            Value::F32(vec![0.9; rows]),
+            Value::I32(vec![top_k; rows]),
+            Value::F32(vec![top_p; rows]),
             Value::F32(vec![0.5; rows]),
             Value::Zeros(4 * rows),
         ];
         let dims = vec![("logit_rows", rows as u64), ("vocab", vocab as u64)];
-        Bench { name: format!("{rows} x {vocab}"), dims, args: args(memory, vocab, rows) }
+        Bench { name: format!("{rows} x {vocab}, top_k {top_k}, top_p {top_p}"), dims, args: args(memory, vocab, rows) }
     };
-    vec![bench(1, 151_936), bench(64, 151_936)]
+    let mut benches: Vec<Bench> = [1, 16, 64].into_iter().map(|rows| bench(rows, 151_936, 50, 0.9)).collect();
+    benches.extend([bench(16, 151_936, 0, 0.9), bench(16, 151_936, 0, 1.0), bench(16, 262_144, 5000, 0.5)]);
+    benches
 }

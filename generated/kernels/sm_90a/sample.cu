@@ -2,7 +2,7 @@
 // Generated from kernel-templates/sample/sample.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "sample.cuh"
-extern "C" __global__ void __launch_bounds__(1024) sample(
+extern "C" __global__ void __launch_bounds__(1024) __cluster_dims__(8, 1, 1) sample(
     const float* logits, const float* temperature, const int* top_k, const float* top_p, const float* random, int* ids,
     int vocab, int rows) {
     sample_rows(logits, temperature, top_k, top_p, random, ids, vocab, rows);

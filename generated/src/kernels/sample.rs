@@ -38,9 +38,9 @@ impl Sample {
         let dims = run.dims();
         let kernel = self.kernels.only();
         let launch = Launch {
-            grid: [dims.logit_rows, 1, 1],
+            grid: [8 * dims.logit_rows, 1, 1],
             block: [1024, 1, 1],
-            shared_bytes: 0,
+            shared_bytes: 16 * VOCAB.div_ceil(32),
             overlaps: true,
         };
         kernel

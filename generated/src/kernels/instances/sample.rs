@@ -5,4 +5,4 @@ use tenon_core::cuda::Instance;
 use tenon_core::instance;
 
 /// bard-mla, deepseek-v3, gemma-3-270m, gpt-oss-20b, llama-3.1-8b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
-pub const SAMPLE: Instance = instance!("sample", [], 0);
+pub const SAMPLE: Instance = instance!("sample", [], 131072);
