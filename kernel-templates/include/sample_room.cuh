@@ -97,6 +97,7 @@ struct SampleRoom {
     BinSums first, next;
     Token token[LISTED], found;
     Mass weight[LISTED], parts[LOGIT_THREADS / LISTED][LISTED];
+    Token best[LOGIT_WARPS], all_best[SAMPLE_WARPS];
     Mass warps[LOGIT_WARPS], all_warps[SAMPLE_WARPS];
     Mass before, wanted, count, reached;
     int bin, id;

@@ -144,8 +144,8 @@ struct Row {
         constexpr int PARTS = LOGIT_THREADS / LISTED;
         const int at = threadIdx.x % LISTED, part = threadIdx.x / LISTED;
         if (threadIdx.x < listed) {
-            int block = 0, i = threadIdx.x;
-            for (int held = *in_block(&mine.count, 0); i >= held; held = *in_block(&mine.count, block)) i -= held, block++;
+            int block = 0, i = threadIdx.x, held = *in_block(&mine.count, 0);
+            for (; i >= held && block < SAMPLE_BLOCKS - 1; held = *in_block(&mine.count, block)) i -= held, block++;
             const Token token = *in_block(&mine.token[i], block);
             room.token[at] = token;
             room.weight[at] = weight(logit_of(token_key(token)), token_key(token), token_id(token));
@@ -260,12 +260,12 @@ __device__ __forceinline__ unsigned long long load_share(const float* logits, fl
     }
 #pragma unroll
     for (int lane = WARP / 2; lane > 0; lane /= 2) best = larger_of(best, __shfl_xor_sync(0xffffffff, best, lane));
-    if (threadIdx.x % WARP == 0) room.warps[threadIdx.x / WARP] = best;
+    if (threadIdx.x % WARP == 0) room.best[threadIdx.x / WARP] = best;
     cluster_sync();
-    if (threadIdx.x < SAMPLE_WARPS) room.all_warps[threadIdx.x] = *in_block(&room.warps[threadIdx.x % WARP], threadIdx.x / WARP);
+    if (threadIdx.x < SAMPLE_WARPS) room.all_best[threadIdx.x] = *in_block(&room.best[threadIdx.x % WARP], threadIdx.x / WARP);
     __syncthreads();
     best = 0;
-    for (int i = threadIdx.x % WARP; i < SAMPLE_WARPS; i += WARP) best = larger_of(best, room.all_warps[i]);
+    for (int i = threadIdx.x % WARP; i < SAMPLE_WARPS; i += WARP) best = larger_of(best, room.all_best[i]);
 #pragma unroll
     for (int lane = WARP / 2; lane > 0; lane /= 2) best = larger_of(best, __shfl_xor_sync(0xffffffff, best, lane));
     return best;
