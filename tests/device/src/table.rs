@@ -85,14 +85,16 @@ pub fn merge(files: &[PathBuf]) -> Result<(String, bool), String> {
     }
     for bench in &benches {
         let number = |key: &str| bench[key].as_f64().unwrap_or(f64::NAN);
+        let (copy, product) = (number("of_copy"), number("of_product"));
+        let (share, of) = if copy > product { (copy, "copy") } else { (product, "cuBLAS") };
         text += &format!(
-            "{:<56} {:<34} {:>9.2} us {:>6.2} TB/s {:>4.0}% of copy {:>7.1} TFLOP/s\n",
+            "{:<56} {:<34} {:>9.2} us {:>6.2} TB/s {:>7.1} TFLOP/s, {:>4.0}% of {of}\n",
             bench["instance"].as_str().unwrap_or_default(),
             bench["size"].as_str().unwrap_or_default(),
             number("us"),
             number("tb_s"),
-            100.0 * number("of_copy"),
-            number("tflop_s")
+            number("tflop_s"),
+            100.0 * share
         );
     }
     faults.iter().for_each(|fault| text += &format!("FAIL {fault}\n"));
