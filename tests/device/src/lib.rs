@@ -8,6 +8,7 @@ pub mod instance;
 pub mod judge;
 #[cfg(feature = "cuda")]
 pub mod launch;
+pub mod mutants;
 pub mod table;
 pub mod template;
 
