@@ -21,6 +21,8 @@ use super::{Options, automatic, choose, written};
 
 /// So many instances may miss an automatic mutant before it counts as missed. A written one is tried on all that were chosen.
 const AUTOMATIC_TRIES: usize = 2;
+/// So many instances are compiled for an automatic mutant: most that leave one as it is are in code that no instance uses.
+const AUTOMATIC_BUILDS: usize = 4;
 /// How often each case of a mutant without a barrier runs.
 const RACES: usize = 10;
 /// Seconds for the mutant that must not end.
@@ -171,10 +173,11 @@ impl Harness<'_> {
             Ok(template) => template,
             Err(why) => return (Verdict::NotApplied(why), None),
         };
-        let tries = if mutant.origin == Origin::Written { usize::MAX } else { AUTOMATIC_TRIES };
+        let is_written = mutant.origin == Origin::Written;
+        let (tries, builds) = if is_written { (usize::MAX, usize::MAX) } else { (AUTOMATIC_TRIES, AUTOMATIC_BUILDS) };
         let mut missed = Vec::new();
         let mut unviable = None;
-        for control in &plan.controls {
+        for control in plan.controls.iter().take(builds) {
             let original = match control.made.get_or_init(|| self.control(plan.template, control.instance)) {
                 Ok(bytes) => bytes,
                 Err(verdict) => return (verdict.clone(), Some(control.instance)),
@@ -188,7 +191,7 @@ impl Harness<'_> {
                 }
                 Err(Refusal::Asserted(why) | Refusal::Other(why)) => {
                     unviable = Some((Verdict::Unviable(why), Some(control.instance)));
-                    if mutant.origin == Origin::Written { continue } else { break }
+                    if is_written { continue } else { break }
                 }
             };
             if self.options.compile_only {
