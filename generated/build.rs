@@ -5,7 +5,7 @@ use std::{env, fs, process};
 
 use tenon_compiler::diagnostic::Format;
 use tenon_compiler::driver::{self, Difference, nvcc};
-use tenon_compiler::emit::{self, File};
+use tenon_compiler::emit::{self, File, Instance};
 use tenon_compiler::model::Model;
 
 fn main() {
@@ -34,19 +34,22 @@ fn main() {
     remember(&files);
     let selected = select(&models);
     if env::var_os("CARGO_FEATURE_CUDA").is_some() {
-        machine_code(&root, &selected);
+        machine_code(&root, &models, &selected);
     }
 }
 
 /// Compiles every CUDA instance that the selected models launch.
-fn machine_code(root: &Path, models: &[&Model]) {
+fn machine_code(root: &Path, all: &[Model], selected: &[&Model]) {
     for variable in ["NVCC", "CUDA_HOME", "CUDA_PATH"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
-    let programs: Vec<_> = models.iter().map(|model| tenon_compiler::programs(model)).collect();
-    let jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
+    let programs: Vec<_> = all.iter().map(tenon_compiler::programs).collect();
+    let is_launched = |instance: &Instance| selected.iter().any(|model| instance.models.contains(&model.name));
+    let (launched, others): (Vec<_>, Vec<_>) = emit::instances(&programs).into_iter().partition(is_launched);
+    let left_out: Vec<String> = others.into_iter().map(|instance| instance.name).collect();
+    let jobs = nvcc::jobs(&launched, &root.join("kernel-templates"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    nvcc::for_build_script(&jobs, &out).unwrap_or_else(|e| fail(&e));
+    nvcc::for_build_script(&jobs, &left_out, &out).unwrap_or_else(|e| fail(&e));
 }
 
 fn fail(message: &str) -> ! {

@@ -28,6 +28,8 @@ fn main() {
     let models =
         tenon_compiler::models(&sources).unwrap_or_else(|diags| panic!("{}", diags.render(&sources, Format::Human, false)));
 
+    // What an older build wrote, and this one does not, would be found by rustc.
+    let _ = fs::remove_dir_all(out.join("golden"));
     let mut modules = String::new();
     let mut entries = String::new();
     let mut tables = String::new();
@@ -88,7 +90,7 @@ fn machine_code(models: &[Model], root: &Path, out: &Path) -> String {
         fs::write(&path, &file.text).expect("OUT_DIR is writable");
     }
     let jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
-    nvcc::for_build_script(&jobs, out).unwrap_or_else(|e| panic!("{e}"));
+    nvcc::for_build_script(&jobs, &[], out).unwrap_or_else(|e| panic!("{e}"));
     format!("#[path = {:?}]\npub mod kernels;\n", out.join("golden/kernels/mod.rs").display().to_string())
 }
 

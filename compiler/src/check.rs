@@ -15,6 +15,7 @@ mod latent;
 mod launch;
 mod layers;
 mod mixer;
+mod signature;
 pub(crate) mod stated;
 mod templates;
 pub mod tools;
@@ -34,6 +35,7 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
     let before = diags.len();
     templates::check(specs, diags);
     specs.templates.values().for_each(|template| arrays::check(template, sources, diags));
+    specs.templates.values().for_each(|template| signature::check(template, diags));
     let sound_templates = !specs.broken_templates && diags.len() == before;
     let mut models = Vec::new();
     for (spec, kernel) in specs.models.values() {
@@ -68,8 +70,7 @@ pub(crate) fn not_emitted(spec: &ModelSpec) -> Option<Diagnostic> {
     let name = target.value.name();
     let diagnostic = Diagnostic::new(Id::TargetNotEmitted, format!("no code can be emitted for {name} alone"))
         .label(&target.span, "a deployment is planned by what a step needs on cpu, which every model has");
-    let both = format!("[\"cpu\", \"{name}\"]");
-    Some(diagnostic.help(format!("write targets = {both}")).patch(&targets.span, both))
+    Some(diagnostic.help(format!("write targets = [\"cpu\", \"{name}\"]")))
 }
 
 fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Model> {

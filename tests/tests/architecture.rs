@@ -78,7 +78,8 @@ fn crates_depend_one_way() {
     }
 }
 
-/// `unsafe` stands in the thread pool, the disjoint writes, the vector kernels and the memory map, and nowhere else.
+/// `unsafe` stands in the thread pool, the disjoint writes, the vector kernels, the memory map and the calls of a GPU's driver and matrix
+/// library, and nowhere else.
 #[test]
 fn unsafe_lives_in_few_modules() {
     let allowed = UNSAFE_MODULES;
@@ -103,6 +104,10 @@ const UNSAFE_MODULES: &[&str] = &[
     "runtime/core/src/cpu/avx2.rs",
     "runtime/core/src/cpu/grid.rs",
     "runtime/core/src/cpu/pool.rs",
+    "runtime/core/src/cuda/driver.rs",
+    "runtime/core/src/cuda/driver/launch.rs",
+    "runtime/core/src/cuda/driver/pinned.rs",
+    "runtime/core/src/cuda/lt.rs",
     "runtime/core/src/weights/files.rs",
     "runtime/server/src/interrupt.rs",
 ];

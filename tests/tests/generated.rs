@@ -48,21 +48,22 @@ fn any_name_becomes_code_that_parses() {
 fn nothing_volatile_is_written() {
     let root = root();
     let mut checked = 0;
-    for model in fs::read_dir(root.join("generated/src")).unwrap() {
-        let path = model.unwrap().path();
-        if !path.is_dir() {
+    let mut open = vec![root.join("generated/src"), root.join("generated/kernels")];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
             continue;
         }
-        for file in fs::read_dir(path).unwrap() {
-            let path = file.unwrap().path();
-            let text = fs::read_to_string(&path).unwrap();
-            assert!(!text.contains(&*root.to_string_lossy()), "{}: an absolute path", path.display());
-            assert!(!text.contains(env!("CARGO_PKG_VERSION")) || text.contains("==0.1."), "{}: a version", path.display());
-            assert!(text.lines().count() <= 300, "{}: over 300 lines", path.display());
-            checked += 1;
-        }
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(&*root.to_string_lossy()), "{}: an absolute path", path.display());
+        assert!(!text.contains(env!("CARGO_PKG_VERSION")) || text.contains("==0.1."), "{}: a version", path.display());
+        // A plan has a part for each target; a table of instances has an entry for each storage format and bucket of rows.
+        let is_table = path.parent().is_some_and(|folder| folder.ends_with("kernels/instances"));
+        let most = if path.ends_with("plan.txt") || is_table { 600 } else { 300 };
+        assert!(text.lines().count() <= most, "{}: over {most} lines", path.display());
+        checked += 1;
     }
-    assert!(checked >= 4, "no generated file was looked at");
+    assert!(checked >= 100, "generated files were not looked at");
 }
 
 /// A workspace with one model, and the build script of `tenon-models` run on it.

@@ -4,7 +4,7 @@
 //! whatever the rest of the code says. Names that the template's own code gives to numbers are seen through; those of
 //! `kernel-templates/include/`, which the hardware decides, are not, because that folder belongs to no template.
 
-mod scan;
+pub(super) mod scan;
 
 use self::scan::{Array, Constant, Size};
 use super::fit::{self, Asked};

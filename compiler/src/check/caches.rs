@@ -20,7 +20,8 @@ fn of_target(model: &Model, target: Target, templates: &BTreeMap<String, Templat
         requirements.filter(|r| r.params.iter().any(|(name, _)| *name == "kv_dtype")).map(|r| r.op).collect();
     let reads = |op: &str, dtype: KvDtype| {
         templates.values().filter(|t| t.op.value == op && t.target.value == target).any(|template| {
-            let rule = template.params.iter().find(|(name, _)| name.value == "kv_dtype").and_then(|(_, r)| r.value.one_of.as_ref());
+            let rule =
+                template.params.iter().find(|(name, _)| name.value == "kv_dtype").and_then(|(_, r)| r.value.one_of.as_ref());
             rule.is_some_and(|names| names.iter().any(|name| name.value == dtype.as_str()))
         })
     };

@@ -122,14 +122,8 @@ const CONV: &[(&str, Param)] = &[("dim", Number), ("conv_kernel", Number)];
 
 const DELTA: &[(&str, Param)] = &[("key_heads", Number), ("key_dim", Number), ("value_heads", Number), ("value_dim", Number)];
 
-const EXPERTS: &[(&str, Param)] = &[
-    ("experts", Number),
-    ("top_k", Number),
-    ("dim", Number),
-    ("intermediate_size", Number),
-    ("act", ACT),
-    ("format", FORMAT),
-];
+const EXPERTS: &[(&str, Param)] =
+    &[("experts", Number), ("top_k", Number), ("dim", Number), ("intermediate_size", Number), ("act", ACT), ("format", FORMAT)];
 
 const CLASSES: [&str; 3] = ["products", "exponentials", "elementwise"];
 const ACCUMULATORS: [&str; 3] = ["f32", "f64", "i32"];

@@ -67,6 +67,7 @@ ids! {
     KernelUnused = "kernel-unused", "An entry of KERNEL.toml that no layer uses.";
     HeadDimMismatch = "head-dim-mismatch", "A kernel that KERNEL.toml chooses for another head width than the model's.";
     LaunchGridLimit = "launch-grid-limit", "A launch with more blocks than the target has, or with none.";
+    LaunchMismatch = "launch-mismatch", "A kernel whose parameters are not the arguments that its TEMPLATE.toml lists.";
     LaunchBlock = "launch-block", "A block with more threads than the target has, or with warps that are not full.";
     SharedMemoryLimit = "shared-memory-limit", "A kernel that needs more shared memory than a block has.";
     IndexWidth = "index-width", "An element that its index does not reach at the largest step.";

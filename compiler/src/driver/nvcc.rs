@@ -35,13 +35,18 @@ pub fn jobs(instances: &[Instance], templates: &Path) -> Vec<Job> {
 
 /// Compiles instances for a build script: each becomes `<out>/sm_90a/<name>.cubin`, and what does not compile is told as a build error.
 ///
-/// Machine code is kept in `tenon-cubins` beside the profiles of the target folder, which every build shares.
+/// Machine code is kept in `tenon-cubins` beside the profiles of the target folder, which every build shares. Instances of `left_out` become
+/// empty files: no model that is compiled in launches them, and the table of all instances names them.
 ///
 /// # Errors
 /// No nvcc, and everything that is wrong with an instance, as text.
-pub fn for_build_script(jobs: &[Job], out: &Path) -> Result<(), String> {
+pub fn for_build_script(jobs: &[Job], left_out: &[String], out: &Path) -> Result<(), String> {
     let folder = out.join("sm_90a");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for name in left_out {
+        let path = folder.join(format!("{name}.cubin"));
+        fs::write(&path, []).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
     if jobs.is_empty() {
         return Ok(());
     }
@@ -243,3 +248,6 @@ impl Nvcc {
         Ok((fs::read(&cubin).map_err(io)?, said))
     }
 }
+
+#[cfg(test)]
+mod tests;

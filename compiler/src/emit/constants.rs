@@ -52,11 +52,13 @@ pub fn constants(programs: &[Program<'_>]) -> String {
         match p.target {
             Target::Cpu => quote!(#[doc = #doc] pub mod #target; mod #memory;),
             Target::Sm90a => {
-                let (kernels, weights) = (own("kernels"), own("weights"));
+                let (in_steps, kernels, weights) = (own("model"), own("kernels"), own("weights"));
                 quote! {
                     #[doc = #doc]
                     #[cfg(feature = "cuda")]
-                    pub mod #target;
+                    mod #target;
+                    #[cfg(feature = "cuda")]
+                    mod #in_steps;
                     #[cfg(feature = "cuda")]
                     mod #kernels;
                     #[cfg(feature = "cuda")]
@@ -364,7 +366,7 @@ fn optional(text: Option<&str>) -> TokenStream {
 
 fn entry(programs: &[Program<'_>]) -> TokenStream {
     let device = match programs.iter().find(|p| p.target == Target::Sm90a) {
-        Some(_) => quote!(Some(OnDevice { load: sm_90a::load, kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES })),
+        Some(_) => quote!(Some(OnDevice { load: sm_90a_model::load, kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES })),
         None => quote!(None),
     };
     let cpu = if programs.iter().any(|p| p.target == Target::Cpu) { quote!(Some(cpu::load)) } else { quote!(None) };

@@ -1,8 +1,10 @@
 //! Code for a device that launches kernels: wrappers and instances, which models share, and the step of each model.
 
 mod call;
+mod generics;
 pub(crate) mod instance;
 mod kernels;
+mod load;
 mod memory;
 mod numbers;
 mod shared;
@@ -24,6 +26,7 @@ pub fn model(program: &Program<'_>) -> Vec<File> {
     let file = |name: &str, text: String| File { path: format!("{module}/{name}"), text };
     vec![
         file("sm_90a.rs", step::file(program, &fields)),
+        file("sm_90a_model.rs", step::model_file(program)),
         file("sm_90a_kernels.rs", kernels::file(program)),
         file("sm_90a_memory.rs", memory::file(program, &fields)),
         file("sm_90a_weights.rs", weights::file(program)),

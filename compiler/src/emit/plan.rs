@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::cost::{self, Cost, Step};
 use super::device::instance;
+use crate::cost::{self, Cost, Step};
 use crate::diagnostic::thousands;
 use crate::model::{Kernel, KvDtype, ParamSet, Requirement};
-use crate::program::{Call, Op, OpKind, FEW_ROWS, Phase, Program, RowsOf, When};
+use crate::program::{Call, FEW_ROWS, Op, OpKind, Phase, Program, RowsOf, When};
 use crate::spec::TemplateSpec;
 
 pub use facts::facts;
@@ -116,8 +116,7 @@ fn is_prefill(op: &Op) -> bool {
 fn cost(program: &Program<'_>, op: &Op, context: u64) -> Cost {
     let requirement = op.requirement(&program.model.checkpoint.accept);
     let kernel = program.model.kernel(program.target, &requirement);
-    let value =
-        |expr| cost::evaluate(expr, &requirement, kernel, Step::decode(context)).expect("check evaluates every cost");
+    let value = |expr| cost::evaluate(expr, &requirement, kernel, Step::decode(context)).expect("check evaluates every cost");
     Cost { bytes: value(&kernel.bytes), flops: value(&kernel.flops) }
 }
 

@@ -64,18 +64,7 @@ impl Maxima {
     /// The largest step.
     pub const fn largest(self) -> StepDims {
         let Self { step_tokens, sequences, context, page_size, pages } = self;
-        StepDims([
-            step_tokens,
-            step_tokens,
-            sequences,
-            context,
-            page_size,
-            pages,
-            sequences,
-            sequences,
-            step_tokens,
-            sequences,
-        ])
+        StepDims([step_tokens, step_tokens, sequences, context, page_size, pages, sequences, sequences, step_tokens, sequences])
     }
 
     /// The key below `[<target>.limits]` that bounds a step dimension; `None` for the context, which the model states.

@@ -112,11 +112,11 @@ impl Scratch {
             last_h: DeviceRows::new(device, limits.max_logit_rows)?,
             logits: DeviceRows::new(device, limits.max_logit_rows)?,
             angles: DeviceAngles::new(device, &ROPE, tokens)?,
-            expanded_keys: DeviceWorkspace::new(device, 1 * EXPANDED_ROWS * (128 + 64))?,
-            expanded_values: DeviceWorkspace::new(device, 1 * EXPANDED_ROWS * 128)?,
+            expanded_keys: DeviceWorkspace::new(device, EXPANDED_ROWS * (128 + 64))?,
+            expanded_values: DeviceWorkspace::new(device, EXPANDED_ROWS * 128)?,
             latent_parts: DeviceWorkspace::new(
                 device,
-                spans.max(BUSY_BLOCKS) * 128 * 1 * (512 + 2),
+                spans.max(BUSY_BLOCKS) * 128 * (512 + 2),
             )?,
             expert_inner: DeviceWorkspace::new(
                 device,

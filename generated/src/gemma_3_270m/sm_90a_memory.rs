@@ -92,9 +92,9 @@ impl Scratch {
             angles_full: DeviceAngles::new(device, &FULL_ROPE, tokens)?,
             attention_parts: DeviceWorkspace::new(
                 device,
-                spans.max(BUSY_BLOCKS) * (1 * 4) * 1 * (256 + 2),
+                spans.max(BUSY_BLOCKS) * 4 * (256 + 2),
             )?,
-            attention_counters: DeviceWorkspace::new(device, spans.max(BUSY_BLOCKS) * 1)?,
+            attention_counters: DeviceWorkspace::new(device, spans.max(BUSY_BLOCKS))?,
         })
     }
 

@@ -97,7 +97,7 @@ impl Scratch {
             angles: DeviceAngles::new(device, &LOCAL_ROPE, tokens)?,
             attention_parts: DeviceWorkspace::new(
                 device,
-                spans.max(BUSY_BLOCKS) * (8 * 8) * 1 * (64 + 2),
+                spans.max(BUSY_BLOCKS) * (8 * 8) * (64 + 2),
             )?,
             attention_counters: DeviceWorkspace::new(
                 device,

@@ -81,7 +81,7 @@ impl Scratch {
             angles: DeviceAngles::new(device, &ROPE, tokens)?,
             attention_parts: DeviceWorkspace::new(
                 device,
-                spans.max(BUSY_BLOCKS) * (8 * 4) * 1 * (128 + 2),
+                spans.max(BUSY_BLOCKS) * (8 * 4) * (128 + 2),
             )?,
             attention_counters: DeviceWorkspace::new(device, spans.max(BUSY_BLOCKS) * 8)?,
         })

@@ -6,7 +6,9 @@ pub mod cpu;
 mod cpu_memory;
 /// One step on sm_90a.
 #[cfg(feature = "cuda")]
-pub mod sm_90a;
+mod sm_90a;
+#[cfg(feature = "cuda")]
+mod sm_90a_model;
 #[cfg(feature = "cuda")]
 mod sm_90a_kernels;
 #[cfg(feature = "cuda")]
@@ -143,7 +145,7 @@ pub const ENTRY: ModelEntry = ModelEntry {
     cpu: Some(cpu::load),
     #[cfg(feature = "cuda")]
     sm_90a: Some(OnDevice {
-        load: sm_90a::load,
+        load: sm_90a_model::load,
         kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES,
     }),
     workspace: &cpu_memory::WORKSPACE,

@@ -152,7 +152,7 @@ impl Scratch {
             )?,
             attention_parts: DeviceWorkspace::new(
                 device,
-                spans.max(BUSY_BLOCKS) * (2 * 16) * 1 * (128 + 2),
+                spans.max(BUSY_BLOCKS) * (2 * 16) * (128 + 2),
             )?,
             attention_counters: DeviceWorkspace::new(device, spans.max(BUSY_BLOCKS) * 2)?,
         })

@@ -164,7 +164,7 @@ impl Scratch {
             )?,
             attention_parts: DeviceWorkspace::new(
                 device,
-                spans.max(BUSY_BLOCKS) * (2 * 16) * 1 * (256 + 2),
+                spans.max(BUSY_BLOCKS) * (2 * 16) * (256 + 2),
             )?,
             attention_counters: DeviceWorkspace::new(device, spans.max(BUSY_BLOCKS) * 2)?,
         })

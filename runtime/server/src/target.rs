@@ -5,9 +5,9 @@ use std::sync::Arc;
 #[cfg(feature = "cuda")]
 use tenon_core::cuda::Device;
 use tenon_core::dtype::KvDtypeName;
-use tenon_core::memory::{Budget, Needs, machine};
 #[cfg(feature = "cuda")]
 use tenon_core::memory::KvNeed;
+use tenon_core::memory::{Budget, Needs, machine};
 #[cfg(feature = "cuda")]
 use tenon_core::model::OnDevice;
 use tenon_core::model::{Load, LoadOptions, Model, ModelEntry};
@@ -172,4 +172,5 @@ impl Place {
 }
 
 #[cfg(not(feature = "cuda"))]
-const NO_CUDA: &str = "this program was built for the CPU alone; for a GPU, build it with\n\n    cargo build --release --features cuda";
+const NO_CUDA: &str =
+    "this program was built for the CPU alone; for a GPU, build it with\n\n    cargo build --release --features cuda";

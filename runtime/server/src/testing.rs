@@ -40,6 +40,8 @@ static CONFIG: ConfigContract = ConfigContract { keys: &[], ignored: &[] };
 pub static ENTRY: ModelEntry = ModelEntry {
     info: &INFO,
     cpu: None,
+    #[cfg(feature = "cuda")]
+    sm_90a: None,
     workspace: &Workspace { token_bytes: 0, logit_row_bytes: 0, fixed_bytes: 0, rooms: Cow::Borrowed(&[]) },
     checkpoint: &CheckpointNeeds { kind: CheckpointKind::Gguf, tensors: &[], config: &CONFIG },
     plan: "",

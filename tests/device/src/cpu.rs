@@ -78,7 +78,6 @@ pub fn compute(template: &str, params: &Params, case: &Case) -> Option<Vec<Compu
         "mamba2_scan" | "mamba2_update" => recurrent::mamba2(&inputs, template == "mamba2_update")?,
         "delta_decode" | "delta_prefill" => recurrent::delta(&inputs, template == "delta_decode")?,
         "route" => route::route(&inputs)?,
-        "argmax" => route::argmax(&inputs)?,
         _ => rows::compute(template, &inputs)?,
     };
     outputs.into_iter().map(|output| output.beside(case)).collect()

@@ -63,3 +63,50 @@ pub fn judge(expected: &Expected, got: &[f64]) -> Verdict {
     }
     verdict
 }
+
+/// Kernels that every step of a golden launches at least, however few layers it has: those of embedding, norms, caches and attention.
+pub const KERNELS_OF_A_STEP: u64 = 8;
+
+/// What the steps of a test launched on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepLaunches {
+    /// Launches of all steps.
+    pub launches: u64,
+    fewest: Option<u64>,
+}
+
+impl StepLaunches {
+    /// A step launched so many kernels.
+    pub fn see(&mut self, launches: u64) {
+        self.launches += launches;
+        self.fewest = Some(self.fewest.map_or(launches, |fewest| fewest.min(launches)));
+    }
+
+    /// What is wrong where a step did not run on the device.
+    pub fn fault(&self) -> Option<String> {
+        match self.fewest {
+            None => Some("no step ran".to_owned()),
+            Some(fewest) if fewest < KERNELS_OF_A_STEP => {
+                Some(format!("a step launched {fewest} kernels on the device, and each needs {KERNELS_OF_A_STEP} or more"))
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_launches_nothing_is_no_test_of_a_device() {
+        let mut seen = StepLaunches::default();
+        assert_eq!(seen.fault().as_deref(), Some("no step ran"));
+        seen.see(40);
+        seen.see(KERNELS_OF_A_STEP);
+        assert_eq!((seen.fault(), seen.launches), (None, 48));
+        seen.see(0);
+        seen.see(40);
+        assert_eq!(seen.fault().as_deref(), Some("a step launched 0 kernels on the device, and each needs 8 or more"));
+    }
+}

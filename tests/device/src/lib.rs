@@ -8,6 +8,8 @@ pub mod instance;
 pub mod judge;
 #[cfg(feature = "cuda")]
 pub mod launch;
+#[cfg(feature = "cuda")]
+pub mod launched;
 pub mod mutants;
 pub mod table;
 pub mod template;
@@ -23,6 +25,7 @@ pub struct Reference {
     pub bench: fn(&tenon_device_cases::Params) -> Vec<tenon_device_cases::Bench>,
 }
 
+#[allow(clippy::duplicate_mod, reason = "references of kernels that belong together share their arithmetic")]
 mod references {
     use super::Reference;
     include!(concat!(env!("OUT_DIR"), "/references.rs"));

@@ -22,13 +22,14 @@ pub fn goldens(only: &[String], shard: Option<&str>) -> Result<Value, String> {
     for test in part(tests, shard)? {
         let outcome = goldens::run(&device, &test);
         println!(
-            "{} {:<52} {:.3e} of {:.3e}, largest {:.2e}, {} compared{}",
+            "{} {:<52} {:.3e} of {:.3e}, largest {:.2e}, {} compared, {} launches{}",
             if outcome.passed { "ok  " } else { "FAIL" },
             outcome.test,
             outcome.value,
             outcome.bound,
             outcome.largest,
             outcome.compared,
+            outcome.launches,
             outcome.fault.as_ref().map_or_else(String::new, |fault| format!(": {fault}"))
         );
         passed += usize::from(outcome.passed);

@@ -27,10 +27,16 @@ const AT_LEAST: usize = 10_000;
 const STRIDE: usize = 11;
 
 /// Keys whose corruption loads and computes something else, and why nothing can refuse it.
-const EXPLAINED: &[(&str, &str)] = &[(
-    "mixer.*.kv_cache_dtype",
-    "its first dtype is that of the cache where no flag chooses one: the author's choice, of which no checkpoint says anything",
-)];
+const EXPLAINED: &[(&str, &str)] = &[
+    (
+        "mixer.*.kv_cache_dtype",
+        "its first dtype is that of the cache where no flag chooses one: the author's choice, of which no checkpoint says anything",
+    ),
+    (
+        "model.targets",
+        "which machines the model is compiled for: the author's choice; on a further one it is the same model, in that one's precision",
+    ),
+];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

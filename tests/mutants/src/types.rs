@@ -1,7 +1,7 @@
 //! Mutants of types: a guard that rustc is. Without it, a wiring of `tests/compile_fail/cases/` that must not compile does.
 //!
-//! A switch cannot turn a type off, so that each of these is built by itself: the runtime's core in a copy of its own, unoptimised, and
-//! the wiring as a program beside it.
+//! A switch cannot turn a type off, so that each of these is built by itself: the runtime's core in a copy of its own, unoptimised, the
+//! wrappers of a device's kernels, and the wiring as a program beside them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,13 @@ use crate::workspace::Copy;
 
 /// The package of the wirings. The library is there because rustc would otherwise build nothing of a package without programs.
 const WIRINGS: &str = "[package]\nname = \"wirings\"\nversion = \"0.1.0\"\nedition = \"2024\"\nautobins = false\n\
-[dependencies]\ntenon-core.workspace = true\ntenon-formats = { workspace = true, features = [\"chat\"] }\n";
+[dependencies]\ntenon-core = { workspace = true, features = [\"cuda\"] }\ntenon-formats = { workspace = true, features = [\"chat\"] }\n\
+tenon-models.workspace = true\n";
+/// The wrappers of kernels as the crate that they are emitted into, without the table of instances, which is machine code.
+const MODELS: &str = "[package]\nname = \"tenon-models\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+[dependencies]\ntenon-core = { workspace = true, features = [\"cuda\"] }\n";
+/// Where they are.
+const KERNELS: &str = "generated/src/kernels";
 
 /// What came of the build of one wiring.
 enum Wiring {
@@ -101,7 +107,7 @@ fn write(copy: &Copy, cases: &[&String]) -> Result<Vec<String>, String> {
     let root = copy.read("Cargo.toml")?;
     let list = root.lines().find(|l| l.starts_with("members = ")).ok_or("Cargo.toml lists members on one line")?;
     let defaults = root.lines().find(|l| l.starts_with("default-members = ")).unwrap_or_default();
-    let members = r#"members = ["runtime/formats", "runtime/core", "wirings"]"#;
+    let members = r#"members = ["runtime/formats", "runtime/core", "generated", "wirings"]"#;
     // Without the profiles: types are checked the same, and optimising the core takes most of a build.
     let root = root.split("[profile.").next().unwrap_or_default().replacen(defaults, "", 1).replacen(list, members, 1);
     copy.put("Cargo.toml", root)?;
@@ -112,6 +118,13 @@ fn write(copy: &Copy, cases: &[&String]) -> Result<Vec<String>, String> {
             copy.put(&file, fs::read(copy.source.join(&file)).map_err(|e| format!("{file}: {e}"))?)?;
         }
     }
+    copy.put("generated/Cargo.toml", MODELS)?;
+    copy.put("generated/src/lib.rs", "//! The wrappers of kernels.\n#[rustfmt::skip]\npub mod kernels;\n")?;
+    let table = format!("{KERNELS}/instances");
+    for file in copy.files(KERNELS)?.iter().filter(|file| !file.starts_with(&table)) {
+        copy.put(file, copy.read(file)?)?;
+    }
+    copy.put(&format!("{table}.rs"), "//! None.\n")?;
     let mut manifest = WIRINGS.to_owned();
     let mut missing = Vec::new();
     for case in cases {

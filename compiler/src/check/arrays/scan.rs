@@ -38,8 +38,9 @@ pub struct Constant<'t> {
     pub value: Option<u64>,
 }
 
+/// A piece of C++ text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'t> {
+pub enum Token<'t> {
     Name(&'t str),
     Number(&'t str),
     Sign(u8),
@@ -47,10 +48,11 @@ enum Token<'t> {
     End,
 }
 
-type At<'t> = (Token<'t>, Range<usize>);
+/// A token and its bytes.
+pub type At<'t> = (Token<'t>, Range<usize>);
 
 /// Names that say nothing about a size.
-const TYPES: [&str; 24] = [
+pub const TYPES: [&str; 24] = [
     "alignof",
     "auto",
     "bool",
@@ -237,7 +239,8 @@ fn value<'t>(tokens: &[At<'t>]) -> (Vec<&'t str>, Option<u64>) {
     (names.collect(), value)
 }
 
-fn tokens(text: &str) -> Vec<At<'_>> {
+/// The tokens of a text, without comments and texts in quotes.
+pub fn tokens(text: &str) -> Vec<At<'_>> {
     let bytes = text.as_bytes();
     let mut tokens: Vec<At<'_>> = Vec::new();
     let (mut at, mut in_directive) = (0, false);

@@ -3,8 +3,8 @@
 use tenon_formats::StorageFormat;
 
 use super::Selected;
-use crate::expr::{Dim, EvalError, Expr};
 use crate::binding::BUCKET;
+use crate::expr::{Dim, EvalError, Expr};
 use crate::model::{ParamSet, Requirement, StepDims};
 use crate::program::{FEW_ROWS, OpKind, When};
 use crate::source::Spanned;

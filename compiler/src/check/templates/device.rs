@@ -35,10 +35,7 @@ pub(super) const OPS: Ops = &[
         ],
     ),
     ("kv_append", &[("head_dim", Number), ("kv_dtype", KV_DTYPE), ("num_key_value_heads", Number)]),
-    (
-        "latent_append",
-        &[("kv_lora_rank", Number), ("qk_rope_head_dim", Number), ("layout", LAYOUT), ("kv_dtype", KV_DTYPE)],
-    ),
+    ("latent_append", &[("kv_lora_rank", Number), ("qk_rope_head_dim", Number), ("layout", LAYOUT), ("kv_dtype", KV_DTYPE)]),
     ("attention_prefill", ATTENTION),
     ("attention_decode", ATTENTION),
     ("sigmoid_mul", DIM),
@@ -209,7 +206,8 @@ fn at_launch<T>(template: &TemplateSpec, name: &Spanned<String>, rule: &ParamRul
         );
         return;
     }
-    for (key, what) in [(rule.one_of.as_ref().map(|list| &list.span), "a name"), (rule.tunable.as_ref().map(|t| &t.key), "tuned")] {
+    for (key, what) in [(rule.one_of.as_ref().map(|list| &list.span), "a name"), (rule.tunable.as_ref().map(|t| &t.key), "tuned")]
+    {
         if let Some(key) = key {
             diags.push(
                 invalid(format!("`{}` is {what}, and passed at launch", name.value))
@@ -247,7 +245,8 @@ fn bucket(
                 .help(format!("only `{BUCKET}` of a kernel for a GPU has buckets: the smallest that holds the rows of a launch")),
         );
     }
-    if let Some(other) = [rule.tunable.as_ref().map(|t| &t.key), rule.at.as_ref().map(|at| &at.key)].into_iter().flatten().next() {
+    let other = rule.tunable.as_ref().map(|t| &t.key).or(rule.at.as_ref().map(|at| &at.key));
+    if let Some(other) = other {
         diags.push(
             invalid(format!("`{}` has buckets and another way to get its value", name.value))
                 .label(other, "which of the two?")

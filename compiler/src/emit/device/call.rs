@@ -3,8 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::generics::GenericOf;
 use super::kernels::{Field, field_of};
-use super::wrapper::GenericOf;
 use crate::architecture::Role;
 use crate::binding::Binding;
 use crate::emit::text::{blank, comment, ident, int, trail};
@@ -171,12 +171,9 @@ impl<'p> Calls<'_, 'p> {
         let operand = kind.operand(name);
         let reference = |written: bool| if written { quote!(&mut) } else { quote!(&) };
         Some(match binding {
-            Binding::Step
-            | Binding::Rows
-            | Binding::StepDim(_)
-            | Binding::Param(_)
-            | Binding::OfPlanes(..)
-            | Binding::Sines => return None,
+            Binding::Step | Binding::Rows | Binding::StepDim(_) | Binding::Param(_) | Binding::OfPlanes(..) | Binding::Sines => {
+                return None;
+            }
             Binding::Chosen(_) | Binding::Int | Binding::Float => match operand {
                 Some(Operand::Value(text)) => {
                     let text = text.replace("run.", &format!("{run}."));

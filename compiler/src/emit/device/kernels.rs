@@ -85,7 +85,8 @@ impl Field<'_> {
     /// The type of the field.
     pub fn ty(&self) -> TokenStream {
         let name = self.wrapper.type_name();
-        let params: Vec<TokenStream> = self.wrapper.type_params().into_iter().map(|(param, is_dtype)| self.of_type(param, is_dtype)).collect();
+        let params: Vec<TokenStream> =
+            self.wrapper.type_params().into_iter().map(|(param, is_dtype)| self.of_type(param, is_dtype)).collect();
         if params.is_empty() { quote!(#name) } else { quote!(#name<#(#params),*>) }
     }
 
@@ -165,14 +166,11 @@ pub fn file(program: &Program<'_>) -> String {
     };
     let mut imports = Imports::of(&body);
     let std = [imports.take("std::marker", ["PhantomData"]), imports.take("std::sync", ["Arc"])].into_iter().flatten();
-    let runtime = imports
-        .take("tenon_core::cuda", ["Bf16", "CudaError", "Device", "DeviceElement", "DeviceWorkspace", "F32", "Gemm"]);
+    let runtime =
+        imports.take("tenon_core::cuda", ["Bf16", "CudaError", "Device", "DeviceElement", "DeviceWorkspace", "F32", "Gemm"]);
     let dtype = imports.take("tenon_core::dtype", ["KvDtype"]);
     let types: Vec<String> = fields.iter().map(|field| field.wrapper.type_name().to_string()).collect();
     let wrappers = imports.take("super::super::kernels", types.iter().map(String::as_str).chain(["Matmul", "instances"]));
     let header = format!("{} on sm_90a: the kernels of its step.", program.model.name);
-    rust(
-        &[&header, &edit_line(&program.model.folder)],
-        quote!(#(#std)* #space #runtime #dtype #space #wrappers #space #body),
-    )
+    rust(&[&header, &edit_line(&program.model.folder)], quote!(#(#std)* #space #runtime #dtype #space #wrappers #space #body))
 }

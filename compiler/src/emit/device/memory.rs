@@ -90,10 +90,7 @@ pub fn file(program: &Program<'_>, fields: &[Field<'_>]) -> String {
     let space = blank();
     let what = if program.is_recurrent() { "caches, recurrent states and activations" } else { "caches and activations" };
     let header = format!("{} on sm_90a: {what}.", program.model.name);
-    rust(
-        &[&header, &edit_line(&program.model.folder)],
-        quote!(#(#std)* #space #(#runtime)* #space #own #space #body),
-    )
+    rust(&[&header, &edit_line(&program.model.folder)], quote!(#(#std)* #space #(#runtime)* #space #own #space #body))
 }
 
 /// The largest step for which launches and indices were proven.
@@ -186,7 +183,11 @@ fn caches(program: &Program<'_>) -> TokenStream {
     };
     let doc = if recurrent { " The KV cache or the recurrent state of every layer." } else { " The KV cache of every layer." };
     let snapshots = recurrent.then(|| quote!(, snapshots: usize));
-    let limits = if held.is_empty() { quote!(_: &Arc<Device>, _: &BatchLimits) } else { quote!(device: &Arc<Device>, limits: &BatchLimits) };
+    let limits = if held.is_empty() {
+        quote!(_: &Arc<Device>, _: &BatchLimits)
+    } else {
+        quote!(device: &Arc<Device>, limits: &BatchLimits)
+    };
     quote! {
         #space
         #[doc = #doc]
@@ -232,8 +233,7 @@ fn works(program: &Program<'_>, fields: &[Field<'_>]) -> Vec<Work> {
         let field = field_of(fields, program, &requirement);
         let names = |name: &str| size(name, &requirement.params, &field.kernel.kernel.tuned, kind.when);
         for (arg, binding) in &field.wrapper.args {
-            let (Binding::Workspace { element, shape, .. }, Some(Operand::Work(work))) =
-                (binding, kind.operand(&arg.name.value))
+            let (Binding::Workspace { element, shape, .. }, Some(Operand::Work(work))) = (binding, kind.operand(&arg.name.value))
             else {
                 continue;
             };

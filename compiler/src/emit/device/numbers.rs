@@ -62,9 +62,22 @@ pub fn product(factors: &[&Expr], names: Names<'_>) -> TokenStream {
         [one] => rust(one, names),
         many => {
             let factors = many.iter().map(|factor| written(factor, names, 3));
-            factors.reduce(|left, right| quote!(#left * #right)).unwrap_or_default()
+            factors.reduce(times).unwrap_or_default()
         }
     }
+}
+
+/// The product of two factors; what is chosen with each launch counts as 1 in the largest step, and is left out.
+fn times(left: TokenStream, right: TokenStream) -> TokenStream {
+    match (is_one(&left), is_one(&right)) {
+        (true, _) => right,
+        (_, true) => left,
+        _ => quote!(#left * #right),
+    }
+}
+
+fn is_one(tokens: &TokenStream) -> bool {
+    tokens.to_string() == "1"
 }
 
 /// `level` is how tightly the place binds: parentheses stand where the expression binds less.
@@ -87,6 +100,13 @@ fn written(expr: &Expr, names: Names<'_>, level: u8) -> TokenStream {
                 }
             };
             let (a, b) = (written(a, names, own), written(b, names, own + 1));
+            if is_one(&a) && matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul, ..)) {
+                // It binds as tightly as a factor does.
+                return b;
+            }
+            if is_one(&b) && matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul, ..)) {
+                return a;
+            }
             (own, quote!(#a #op #b))
         }
         ExprKind::Call(Function::CeilDiv, arguments) => {

@@ -1,6 +1,6 @@
 //! What the models of a crate share: wrappers of templates, the table of instances, the products of weights and rows, and CUDA text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -25,9 +25,12 @@ pub fn files(models: &[Vec<Program<'_>>]) -> Vec<File> {
     let file = |path: String, text: String| File { path, text };
     let mut files = vec![
         file("src/kernels/mod.rs".to_owned(), root(&wrappers)),
-        file("src/kernels/instances.rs".to_owned(), table(&instances)),
+        file("src/kernels/instances/mod.rs".to_owned(), tables(&instances)),
         file("src/kernels/matmul.rs".to_owned(), matmul(&wrappers)),
     ];
+    for template in templates(&instances) {
+        files.push(file(format!("src/kernels/instances/{template}.rs"), table(template, &instances)));
+    }
     files.extend(wrappers.values().map(|w| file(format!("src/kernels/{}.rs", w.template.name), w.file())));
     files.extend(instances.values().map(|i| file(format!("kernels/sm_90a/{}.cu", i.name), cuda(i))));
     files
@@ -73,35 +76,51 @@ fn root(wrappers: &BTreeMap<&str, Wrapper<'_>>) -> String {
     )
 }
 
-fn table(instances: &BTreeMap<String, Instance<'_>>) -> String {
+/// The templates of instances, in the order of their names.
+fn templates<'i>(instances: &'i BTreeMap<String, Instance<'_>>) -> BTreeSet<&'i str> {
+    instances.values().map(|instance| instance.template.name.as_str()).collect()
+}
+
+fn tables(instances: &BTreeMap<String, Instance<'_>>) -> String {
+    let modules: Vec<_> = templates(instances).into_iter().map(ident).collect();
     let space = blank();
-    let entries = instances.values().map(|instance| {
+    rust(
+        &["Every instance of a kernel that a model of this crate launches, with the models that do.", FROM_TEMPLATES],
+        quote! {
+            #(mod #modules;)*
+            #space
+            #(pub use #modules::*;)*
+        },
+    )
+}
+
+/// The instances of one template, a line each.
+fn table(template: &str, instances: &BTreeMap<String, Instance<'_>>) -> String {
+    let space = blank();
+    let entries = instances.values().filter(|instance| instance.template.name == template).map(|instance| {
         let (constant, name) = (constant(&instance.name), &instance.name);
         let models: Vec<&str> = instance.models.iter().map(String::as_str).collect();
-        let doc = format!(" {}: {}.", instance.template.name, models.join(", "));
-        let path = format!("/sm_90a/{name}.cubin");
+        let doc = format!(" {}.", models.join(", "));
         let shared = int(instance.shared_bytes as usize);
         let manifest = instance.params.iter().map(|(param, value)| match value {
             Param::Number(number) => {
                 let number = int(*number as usize);
-                quote!(Parameter::number(#param, #number))
+                quote!(number(#param, #number))
             }
-            Param::Name(text) => quote!(Parameter::name(#param, #text)),
+            Param::Name(text) => quote!(name(#param, #text)),
         });
         quote! {
             #[doc = #doc]
-            pub const #constant: Instance = Instance {
-                name: #name,
-                cubin: include_bytes!(concat!(env!("OUT_DIR"), #path)),
-                manifest: &[#(#manifest),*],
-                shared_bytes: #shared,
-            };
+            pub const #constant: Instance = instance!(#name, [#(#manifest),*], #shared);
         }
     });
+    let what =
+        format!("Instances of `{template}`, with the models that launch them: parameters, and bytes of shared memory at most.");
     rust(
-        &["Every instance of a kernel that a model of this crate launches, with the models that do.", FROM_TEMPLATES],
+        &[&what, FROM_TEMPLATES],
         quote! {
-            use tenon_core::cuda::{Instance, Parameter};
+            use tenon_core::cuda::Instance;
+            use tenon_core::instance;
             #space
             #(#entries)*
         },
@@ -193,17 +212,7 @@ fn matmul(wrappers: &BTreeMap<&str, Wrapper<'_>>) -> String {
             }
         }
     });
-    let runtime = [
-        "Bf16",
-        "CudaError",
-        "DeviceLinear",
-        "DeviceRows",
-        "DeviceWorkspace",
-        "F32",
-        "Gemm",
-        "GemmWeight",
-        "Run",
-    ];
+    let runtime = ["Bf16", "CudaError", "DeviceLinear", "DeviceRows", "DeviceWorkspace", "F32", "Gemm", "GemmWeight", "Run"];
     let body = quote! {
         /// Products of weights and rows: a kernel that reads the weights once for few rows, the matrix library for more.
         #[derive(Debug)]
@@ -239,4 +248,3 @@ fn matmul(wrappers: &BTreeMap<&str, Wrapper<'_>>) -> String {
         quote!(#runtime #space use super::{#(#types),*}; #space #body),
     )
 }
-

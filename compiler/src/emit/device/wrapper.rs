@@ -3,6 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use super::generics::{Generic, GenericOf, any_type};
 use super::numbers::{dtype_param, in_wrapper, product, rust as number, step_dim};
 use crate::binding::{Binding, Element, Planes, bindings, is_rows};
 use crate::emit::imports::Imports;
@@ -17,23 +18,6 @@ pub struct Wrapper<'t> {
     pub args: Vec<(&'t ArgSpec, Binding<'t>)>,
 }
 
-/// A generic of the launch: its name, and whether the arguments say what it is.
-pub struct Generic<'t> {
-    pub name: Ident,
-    pub of: GenericOf<'t>,
-    pub inferred: bool,
-}
-
-/// What a generic of the launch stands for.
-pub enum GenericOf<'t> {
-    /// A parameter that is passed at launch.
-    Param(&'t str),
-    /// Elements of a row or a vector.
-    Width(Vec<&'t Expr>),
-    /// A type.
-    Type,
-}
-
 impl<'t> Wrapper<'t> {
     /// The wrapper of a template, for ops like this one. `check` has bound its arguments.
     pub fn new(template: &'t TemplateSpec, op: &DeviceOp) -> Self {
@@ -44,97 +28,6 @@ impl<'t> Wrapper<'t> {
     /// The type.
     pub fn type_name(&self) -> Ident {
         type_name(&self.template.name)
-    }
-
-    /// The parameters of the type: dtypes, and numbers that an instance is compiled for.
-    pub fn type_params(&self) -> Vec<(&'t str, bool)> {
-        let compiled = self.template.params.iter().filter(|(_, rule)| rule.value.is_compiled() && rule.value.bucket.is_none());
-        compiled
-            .filter_map(|(name, rule)| match &rule.value.one_of {
-                Some(_) => name.value.ends_with("_dtype").then_some((name.value.as_str(), true)),
-                None => Some((name.value.as_str(), false)),
-            })
-            .collect()
-    }
-
-    fn is_type_number(&self, name: &str) -> bool {
-        self.type_params().iter().any(|(param, is_dtype)| *param == name && !is_dtype)
-    }
-
-    fn is_launch_number(&self, name: &str) -> bool {
-        self.args.iter().any(|(_, binding)| *binding == Binding::Param(name)) && !self.is_type_number(name)
-    }
-
-    /// The constant that is this width: a parameter's own, or none.
-    fn own_constant(&self, width: &[&Expr]) -> Option<Ident> {
-        match width {
-            [Expr { kind: ExprKind::Name(name), .. }] if self.is_type_number(name) || self.is_launch_number(name) => {
-                Some(constant(name))
-            }
-            _ => None,
-        }
-    }
-
-    /// The generics of `launch`.
-    pub fn generics(&self) -> Vec<Generic<'t>> {
-        let mut found: Vec<Generic<'t>> = Vec::new();
-        for (_, binding) in &self.args {
-            if let Binding::Param(name) = binding
-                && !self.is_type_number(name)
-                && found.iter().all(|g| g.name != constant(name))
-            {
-                found.push(Generic { name: constant(name), of: GenericOf::Param(name), inferred: false });
-            }
-        }
-        for (arg, binding) in &self.args {
-            let (width, says) = match binding {
-                Binding::Activations { width, .. } => (width.clone(), true),
-                Binding::Vector { width, optional } => (vec![*width], !optional),
-                Binding::Angles(width) => (vec![*width], true),
-                Binding::Planes(Planes::Linear) => {
-                    found.iter_mut().filter(|g| g.name == "OUT" || g.name == "IN").for_each(|g| g.inferred = true);
-                    continue;
-                }
-                Binding::Planes(Planes::Embedding) => {
-                    found.iter_mut().filter(|g| g.name == "VOCAB" || g.name == "DIM").for_each(|g| g.inferred = true);
-                    continue;
-                }
-                Binding::Kv { .. } => {
-                    found.iter_mut().filter(|g| g.name == "NUM_KEY_VALUE_HEADS").for_each(|g| g.inferred = true);
-                    continue;
-                }
-                _ => continue,
-            };
-            if width.is_empty() {
-                continue;
-            }
-            let name = self.width_name(arg, &width, &found);
-            match found.iter_mut().find(|g| g.name == name) {
-                Some(known) => known.inferred |= says,
-                None if self.own_constant(&width).is_some() => {}
-                None => found.push(Generic { name, of: GenericOf::Width(width), inferred: says }),
-            }
-        }
-        for (arg, binding) in &self.args {
-            match binding {
-                Binding::Activations { element: Element::Any, .. } | Binding::Workspace { element: Element::Any, .. } => {
-                    found.push(Generic { name: any_type(arg), of: GenericOf::Type, inferred: true });
-                }
-                Binding::Angles(_) => found.push(Generic { name: ident("L"), of: GenericOf::Type, inferred: true }),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    /// The constant of a width: a parameter's, that of an equal width before, or its own.
-    fn width_name(&self, arg: &ArgSpec, width: &[&Expr], known: &[Generic<'_>]) -> Ident {
-        if let Some(own) = self.own_constant(width) {
-            return own;
-        }
-        let text = |width: &[&Expr]| width.iter().map(|e| format!("({e})")).collect::<String>();
-        let same = known.iter().find(|g| matches!(&g.of, GenericOf::Width(other) if text(other) == text(width)));
-        same.map_or_else(|| constant(&format!("{}_width", arg.name.value)), |g| g.name.clone())
     }
 
     fn element(&self, arg: &ArgSpec, element: Element<'_>) -> TokenStream {
@@ -237,10 +130,7 @@ impl<'t> Wrapper<'t> {
             }
             Binding::Latents { written } => {
                 let (reference, method) = (reference(*written), method(*written));
-                (
-                    Some(quote!(#name: #reference DeviceLatentCache<D, KV_LORA_RANK, QK_ROPE_HEAD_DIM>)),
-                    quote!(#name.#method()),
-                )
+                (Some(quote!(#name: #reference DeviceLatentCache<D, KV_LORA_RANK, QK_ROPE_HEAD_DIM>)), quote!(#name.#method()))
             }
             Binding::Workspace { element, shape, written } => {
                 let ty = self.element(arg, *element);
@@ -396,11 +286,6 @@ fn declared(name: &str, is_dtype: bool) -> TokenStream {
     }
 }
 
-/// The type parameter of an argument whose elements the caller knows.
-fn any_type(arg: &ArgSpec) -> Ident {
-    type_name(&format!("{}_element", arg.name.value))
-}
-
 /// The first dimension of an argument, where it is a name.
 fn first_dim(arg: &ArgSpec) -> Option<String> {
     match &arg.shape.as_ref()?.first()?.value.kind {
@@ -448,4 +333,3 @@ const RUNTIME: [(&str, &[&str]); 3] = [
     ("tenon_core::dtype", &["KvDtype"]),
     ("tenon_core::rope", &["RopeLayout"]),
 ];
-

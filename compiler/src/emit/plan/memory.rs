@@ -99,7 +99,8 @@ pub(super) fn memory(program: &Program<'_>, facts: &Deployment, text: &mut Strin
     }
     let kv = program.kv_elements();
     for (dtype, size) in facts.kv_bytes_per_token.iter().filter(|_| !kv.is_empty()) {
-        let chosen = super::super::constants::common_dtypes(program.model, program.target).into_iter().find(|d| d.as_str() == dtype);
+        let chosen =
+            super::super::constants::common_dtypes(program.model, program.target).into_iter().find(|d| d.as_str() == dtype);
         let formula: Vec<String> = kv
             .iter()
             .map(|(of, elements)| match of {

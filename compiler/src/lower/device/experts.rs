@@ -72,7 +72,9 @@ impl Stack<'_> {
         let (ids, weights) = routed(self.top_k);
         let tiles = ["expert_order", "expert_offsets", "expert_tiles"];
         let placed = |op: DeviceOp| {
-            op.with("order", Operand::Work(tiles[0])).with("offsets", Operand::Work(tiles[1])).with("tiles", Operand::Work(tiles[2]))
+            op.with("order", Operand::Work(tiles[0]))
+                .with("offsets", Operand::Work(tiles[1]))
+                .with("tiles", Operand::Work(tiles[2]))
         };
         let sort = placed(DeviceOp::new("expert_tiles", Part::Ffn).number("experts", self.experts).number("top_k", self.top_k))
             .with("ids", Operand::Buf(ids))
@@ -90,17 +92,19 @@ impl Stack<'_> {
                 true => Operand::Weight(Role::Experts, which),
                 false => Operand::Nothing,
             };
-            self.sized(DeviceOp::new(op, Part::Ffn).names("format", Vec::new()).name("form", form).name("act", self.moe.act.as_str()))
-                .with("x", Operand::Buf(x))
-                .with("stack", Operand::Weight(Role::Experts, "up"))
-                .with("gate_bias", bias("gate_bias", self.moe.gated))
-                .with("up_bias", bias("up_bias", true))
-                .with("inner", Operand::Work("expert_inner"))
-                .value("limit", limit)
-                .value("alpha", alpha)
-                .writing(&["expert_inner"])
-                .when(when)
-                .shape(format!("{}, [pairs, {}]", self.moe.act.as_str(), self.inner))
+            self.sized(
+                DeviceOp::new(op, Part::Ffn).names("format", Vec::new()).name("form", form).name("act", self.moe.act.as_str()),
+            )
+            .with("x", Operand::Buf(x))
+            .with("stack", Operand::Weight(Role::Experts, "up"))
+            .with("gate_bias", bias("gate_bias", self.moe.gated))
+            .with("up_bias", bias("up_bias", true))
+            .with("inner", Operand::Work("expert_inner"))
+            .value("limit", limit)
+            .value("alpha", alpha)
+            .writing(&["expert_inner"])
+            .when(when)
+            .shape(format!("{}, [pairs, {}]", self.moe.act.as_str(), self.inner))
         };
         let down = |op, parts, when| {
             let bias = if self.moe.expert_bias { Operand::Weight(Role::Experts, "down_bias") } else { Operand::Nothing };
@@ -147,4 +151,3 @@ impl Stack<'_> {
             .number("top_k", self.top_k)
     }
 }
-

@@ -77,6 +77,12 @@ impl Device {
         self.context.synchronise()
     }
 
+    /// Kernels of this project that were launched on it since it was opened. A step that is captured launches nothing, and each replay
+    /// launches what was captured. Products of the matrix library, copies and clears are not counted.
+    pub fn launches(&self) -> u64 {
+        self.context.launches().count()
+    }
+
     /// Bytes that a copy within the device reads and writes per second: the best of a few, over more than any cache keeps.
     ///
     /// # Errors

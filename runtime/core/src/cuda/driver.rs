@@ -4,6 +4,7 @@
 //! leave this module only inside [`Argument`](launch::Argument)s and as operands of [`lt`](super::lt).
 
 mod launch;
+mod launches;
 mod pinned;
 
 use std::ffi::{CStr, c_char};
@@ -15,6 +16,7 @@ use cudarc::driver::sys;
 use super::CudaError;
 
 pub(super) use self::launch::{Argument, Event, Function, GraphExec, LaunchShape, StepArgument};
+pub(super) use self::launches::Launches;
 pub(super) use self::pinned::{Pinned, PitchedRows};
 
 /// The version of the driver that the kernels need: cubins of CUDA 13 do not load on older ones.
@@ -76,6 +78,7 @@ pub(super) struct Context {
     context: sys::CUcontext,
     stream: sys::CUstream,
     facts: Facts,
+    launches: Launches,
 }
 
 /// What a device says about itself.
@@ -130,11 +133,16 @@ impl Context {
             let _ = unsafe { call!(cuDevicePrimaryCtxRelease_v2(device)) };
             return Err(error);
         }
-        Ok(Arc::new(Self { device, context, stream, facts }))
+        Ok(Arc::new(Self { device, context, stream, facts, launches: Launches::default() }))
     }
 
     pub(super) fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// How many kernels were launched on it.
+    pub(super) fn launches(&self) -> &Launches {
+        &self.launches
     }
 
     /// The stream, for libraries that launch kernels of their own. The context is current on this thread afterwards.

@@ -19,6 +19,30 @@ pub struct Instance {
     pub shared_bytes: usize,
 }
 
+impl Instance {
+    /// Compares the numbers that were compiled into it with the plan's. Loading does so.
+    ///
+    /// # Errors
+    /// The first that differs, with its parameter and both.
+    pub fn compare(&self, compiled: &[u32]) -> Result<(), CudaError> {
+        manifest::compare(self.name, self.manifest, compiled)
+    }
+}
+
+/// An [`Instance`] by its name, the parameters that the plan has for it, and bytes of shared memory: `instance!("rms_norm_f32_d576",
+/// [name("x_dtype", "f32"), number("dim", 576)], 0)`. The build script of the crate has put its machine code into `OUT_DIR/sm_90a/`.
+#[macro_export]
+macro_rules! instance {
+    ($name:literal, [$($kind:ident($param:literal, $value:literal)),*], $shared_bytes:literal) => {
+        $crate::cuda::Instance {
+            name: $name,
+            cubin: include_bytes!(concat!(env!("OUT_DIR"), "/sm_90a/", $name, ".cubin")),
+            manifest: &[$($crate::cuda::Parameter::$kind($param, $value)),*],
+            shared_bytes: $shared_bytes,
+        }
+    };
+}
+
 impl std::fmt::Debug for Instance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Instance({}, {} bytes)", self.name, self.cubin.len())
@@ -51,13 +75,13 @@ impl Kernel {
     /// # Errors
     /// When the device cannot run it, or it is not what the plan says.
     pub fn load(device: &Arc<Device>, instance: &Instance) -> Result<Self, CudaError> {
-        let Instance { name, cubin, manifest, shared_bytes } = *instance;
+        let Instance { name, cubin, shared_bytes, .. } = *instance;
         let limit = device.shared_memory();
         if shared_bytes > limit {
             return Err(CudaError::SharedMemory { instance: name.to_owned(), asked: shared_bytes, limit });
         }
         let (function, compiled) = Function::load(device.context(), cubin, name, &format!("{name}_manifest"))?;
-        manifest::compare(name, manifest, &compiled)?;
+        instance.compare(&compiled)?;
         function.allow_shared(shared_bytes as u32)?;
         Ok(Self { name, shared_bytes, function })
     }

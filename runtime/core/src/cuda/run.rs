@@ -156,7 +156,8 @@ impl PlanMaxima {
             ("pages", limits.pages, self.pages),
         ] {
             if value > most {
-                let message = format!("{value} {what} are more than the {most} for which kernels were planned; KERNEL.toml states limits");
+                let message =
+                    format!("{value} {what} are more than the {most} for which kernels were planned; KERNEL.toml states limits");
                 return Err(LoadError::Option { message });
             }
         }
@@ -210,7 +211,8 @@ impl KernelSet {
     pub fn of(&self, format: Option<StorageFormat>, rows: usize) -> (&Kernel, usize) {
         let fits = |entry: &&Entry| entry.format == format && entry.rows >= rows;
         let entry = self.kernels.iter().filter(fits).min_by_key(|entry| entry.rows);
-        let entry = entry.unwrap_or_else(|| panic!("{} has no instance for {rows} rows and {format:?}", self.kernels[0].kernel.name()));
+        let entry =
+            entry.unwrap_or_else(|| panic!("{} has no instance for {rows} rows and {format:?}", self.kernels[0].kernel.name()));
         (&entry.kernel, entry.rows)
     }
 }

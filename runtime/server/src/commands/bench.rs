@@ -79,8 +79,16 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         }
     }
     let file: u64 = plan.checkpoint.tensors().iter().map(|t| t.range.end - t.range.start).sum();
-    let facts =
-        Facts { args, place: &plan.place, threads, bandwidth, start, weights: memory.per_token, file, peak: peak_memory().filter(|_| forgotten) };
+    let facts = Facts {
+        args,
+        place: &plan.place,
+        threads,
+        bandwidth,
+        start,
+        weights: memory.per_token,
+        file,
+        peak: peak_memory().filter(|_| forgotten),
+    };
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&facts.json(&runs))?)?;

@@ -177,10 +177,11 @@ fn block(format: &str, random: &mut Random) -> Vec<u8> {
         "f16" => ((random.bits() & 0x83ff) as u16 | (random.below(15) << 10) as u16).to_le_bytes().to_vec(),
         // All but the two NaNs.
         "fp8_e4m3" => vec![random.below(127) as u8 | (random.bits() & 0x80) as u8],
-        "nvfp4" => {
-            [vec![(0x20 + random.below(0x20) as u8) | (random.bits() & 0x80) as u8], (0..8).map(|_| random.bits() as u8).collect()]
-                .concat()
-        }
+        "nvfp4" => [
+            vec![(0x20 + random.below(0x20) as u8) | (random.bits() & 0x80) as u8],
+            (0..8).map(|_| random.bits() as u8).collect(),
+        ]
+        .concat(),
         // 2^-7 to 1, and now and then those that are read as 0.
         "mxfp4" => {
             let scale = if random.below(8) == 0 { random.below(4) } else { 120 + random.below(8) };

@@ -30,8 +30,9 @@ fn of_rows(
     let mut out = vec![(f64::NAN, 0.0); step.rows * width];
     let first = step.first();
     for &(sequence, _) in served {
-        for i in first[sequence] * width..(first[sequence] + step.spans[sequence].1) * width {
-            out[i] = element(i);
+        let begin = first[sequence] * width;
+        for (i, out) in out[begin..][..step.spans[sequence].1 * width].iter_mut().enumerate() {
+            *out = element(begin + i);
         }
     }
     out

@@ -1,9 +1,8 @@
-//! Routing of tokens to experts, and the choice of the largest logit.
+//! Routing of tokens to experts.
 
 use tenon_core::cpu;
 use tenon_core::linear::Vector;
 use tenon_core::moe::{GroupScore, Router, RouterScores, Routes};
-use tenon_engine::{Sampler, SamplingParams};
 use tenon_formats::StorageFormat;
 
 use super::rows::rows_of;
@@ -36,13 +35,4 @@ fn route_of<const E: usize, const K: usize>(inputs: &Inputs<'_>) -> Option<Vec<O
     let ids: Vec<f32> = (0..tokens).flat_map(|t| routes.experts(t).map(|e| e as f32)).collect();
     let weights: Vec<f32> = (0..tokens).flat_map(|t| *routes.weights(t)).collect();
     Some(vec![Output::new("ids", &ids), Output::new("weights", &weights)])
-}
-
-/// The id that greedy sampling takes; -1 where it refuses the logits.
-pub fn argmax(inputs: &Inputs<'_>) -> Option<Vec<Output>> {
-    let (vocab, logits) = (inputs.int("vocab")?, inputs.numbers("logits")?);
-    let mut sampler = Sampler::new(SamplingParams::GREEDY).ok()?;
-    let rows = logits.chunks_exact(vocab).take(inputs.int("rows")?);
-    let ids: Vec<f32> = rows.map(|row| sampler.sample(row).map_or(-1.0, |id| id as f32)).collect();
-    Some(vec![Output::new("ids", &ids)])
 }

@@ -68,7 +68,10 @@ impl Shares {
 impl std::fmt::Display for Shares {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "g1 {:.3}, g2 ", self.g1)?;
-        self.g2.map_or_else(|| write!(f, "-"), |share| write!(f, "{share:.3}"))
+        match self.g2 {
+            None => f.write_str("-"),
+            Some(share) => write!(f, "{share:.3}"),
+        }
     }
 }
 

@@ -9,12 +9,6 @@ use tenon_diagnostics::case::{Case, entries, ui};
 
 /// How many rows the list of faults has.
 const ROWS: usize = 36;
-/// What belongs to parts that are not built: a row that says neither must show something and have a mutant.
-const LATER: [&str; 2] = ["**CUDA**", "**server**"];
-/// Rows that are shown by nothing yet. Who builds a part takes its rows off this list.
-const OPEN: &[usize] = &[14, 17, 27, 28];
-/// Ids of the list that nothing reports yet.
-const OPEN_IDS: &[&str] = &["launch-mismatch"];
 
 struct Row {
     number: usize,
@@ -37,14 +31,15 @@ pub fn page(cases: &[Case]) -> Result<(), String> {
     for row in &rows {
         let of_row = |why: String| format!("row {}: {why}", row.number);
         for id in named(&row.id) {
-            if id.parse::<Id>().is_err() && !OPEN_IDS.contains(&id.as_str()) {
+            if id.parse::<Id>().is_err() {
                 wrong.push(of_row(format!("{id} is no id")));
             }
         }
         let shown = named(&row.shown_by);
         wrong.extend(shown.iter().filter_map(|name| exists(name, cases, &root).err()).map(of_row));
         let mutants = named(&row.mutants);
-        wrong.extend(mutants.iter().filter(|name| !known.contains_key(*name)).map(|name| of_row(format!("{name} is no mutant"))));
+        let is_mutant = |name: &&String| known.contains_key(*name) || of_kernel(name).is_some_and(|of| is_mutant_of(of, &root));
+        wrong.extend(mutants.iter().filter(|name| !is_mutant(name)).map(|name| of_row(format!("{name} is no mutant"))));
         // What a row shows needs the guard: a mutant of the row says so.
         let caught: BTreeSet<&String> = mutants.iter().filter_map(|name| known.get(name)).flatten().collect();
         for name in shown.iter().filter(|name| name.starts_with("ui:") || name.starts_with("wiring:")) {
@@ -53,17 +48,18 @@ pub fn page(cases: &[Case]) -> Result<(), String> {
                 wrong.push(of_row(format!("no mutant of the row is caught by {name}")));
             }
         }
-        let is_open = OPEN.contains(&row.number);
-        if is_open != shown.is_empty() {
-            wrong.push(of_row(
-                if is_open { "it is shown, and still on the list of open ones" } else { "nothing shows it" }.to_owned(),
-            ));
+        // So does a mutant of the kernel whose case shows it.
+        let kernels: BTreeSet<&str> = mutants.iter().filter_map(|name| of_kernel(name)).map(|(template, _)| template).collect();
+        for (template, case) in shown.iter().filter_map(|name| of_device(name)) {
+            if template != GOLDEN && !kernels.contains(template) {
+                wrong.push(of_row(format!("no mutant of the row is one of the kernel of device:{template}/{case}")));
+            }
         }
-        if !is_open && named(&row.mutants).is_empty() {
+        if shown.is_empty() {
+            wrong.push(of_row("nothing shows it".to_owned()));
+        }
+        if mutants.is_empty() {
             wrong.push(of_row("no mutant shows that its tests need the guard".to_owned()));
-        }
-        if is_open && !LATER.iter().any(|part| row.shown_by.contains(part)) {
-            wrong.push(of_row("it is open, and does not say which part it belongs to".to_owned()));
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
@@ -99,6 +95,13 @@ fn exists(name: &str, cases: &[Case], root: &Path) -> Result<(), String> {
         (root.join(format!("tests/compile_fail/cases/{wiring}.rs")).is_file(), "no wiring of tests/compile_fail")
     } else if let Some(golden) = name.strip_prefix("golden:") {
         (root.join("tests/golden").join(golden).is_dir(), "no golden")
+    } else if let Some((template, case)) = of_device(name) {
+        let (file, what) = match template {
+            GOLDEN => ("tests/device/src/goldens.rs".to_owned(), "no golden of a device"),
+            template => (format!("kernel-templates/{template}/reference.rs"), "no case of a kernel"),
+        };
+        let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+        (text.contains(&format!("\"{case}\"")), what)
     } else if let Some((file, test)) = name.split_once('#') {
         let text = fs::read_to_string(root.join(file)).unwrap_or_default();
         (text.contains(&format!("fn {test}(")), "no test")
@@ -106,6 +109,26 @@ fn exists(name: &str, cases: &[Case], root: &Path) -> Result<(), String> {
         (false, "nothing that this page names")
     };
     if found { Ok(()) } else { Err(format!("{name} is {what}")) }
+}
+
+/// What stands for a template in `device:golden/NAME`.
+const GOLDEN: &str = "golden";
+
+/// Template and case of `device:TEMPLATE/CASE`.
+fn of_device(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("device:")?.split_once('/')
+}
+
+/// Template and mutant of `kernel:TEMPLATE/MUTANT`.
+fn of_kernel(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("kernel:")?.split_once('/')
+}
+
+fn is_mutant_of((template, mutant): (&str, &str), root: &Path) -> bool {
+    let text = fs::read_to_string(root.join(format!("kernel-templates/{template}/mutants.toml"))).unwrap_or_default();
+    let list: toml::Table = toml::from_str(&text).unwrap_or_default();
+    let mutants = list.get("mutant").and_then(toml::Value::as_array);
+    mutants.into_iter().flatten().any(|known| known.get("name").and_then(toml::Value::as_str) == Some(mutant))
 }
 
 /// The cases of all mutants, by name.

@@ -215,7 +215,9 @@ impl Function {
         };
         // SAFETY: kernel and stream live; there is a value for each parameter, of its size, and they are copied before the call returns.
         // What the kernel does with the memory is inside of it, by the contract of this function.
-        unsafe { call!(cuLaunchKernelEx(&config, self.function, pointers.as_mut_ptr(), std::ptr::null_mut())) }
+        unsafe { call!(cuLaunchKernelEx(&config, self.function, pointers.as_mut_ptr(), std::ptr::null_mut())) }?;
+        self.context.launches().launched();
+        Ok(())
     }
 }
 
@@ -231,6 +233,8 @@ impl Drop for Function {
 /// Launches that were captured and are made again as one.
 pub(in crate::cuda) struct GraphExec {
     graph: sys::CUgraphExec,
+    /// Kernels of this project in it.
+    launches: u64,
     context: Arc<Context>,
 }
 
@@ -248,7 +252,9 @@ impl GraphExec {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives.
         unsafe { call!(cuStreamBeginCapture_v2(stream, mode)) }?;
+        let before = context.launches().begin_capture();
         let launched = launch();
+        let launches = context.launches().end_capture(before);
         let (mut graph, mut exec) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the stream is being captured; it writes the handle of the graph, or null.
         let ended = unsafe { call!(cuStreamEndCapture(context.stream()?, &mut graph)) };
@@ -267,14 +273,16 @@ impl GraphExec {
             made
         };
         made?;
-        Ok(Self { graph: exec, context: Arc::clone(context) })
+        Ok(Self { graph: exec, launches, context: Arc::clone(context) })
     }
 
     /// Makes the launches. The memory that they use must still be there.
     pub(in crate::cuda) fn replay(&mut self) -> Result<(), CudaError> {
         let stream = self.context.stream()?;
         // SAFETY: graph and stream live, and are of one context.
-        unsafe { call!(cuGraphLaunch(self.graph, stream)) }
+        unsafe { call!(cuGraphLaunch(self.graph, stream)) }?;
+        self.context.launches().replayed(self.launches);
+        Ok(())
     }
 }
 

@@ -1,0 +1,58 @@
+//! Instances of `dequantise`, with the models that launch them: parameters, and bytes of shared memory at most.
+//! Generated from kernel-templates/ and the specs that use them; edit those, then `cargo build`.
+
+use tenon_core::cuda::Instance;
+use tenon_core::instance;
+
+/// gemma-3-270m, llama-3.1-8b, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+pub const DEQUANTISE_F16: Instance = instance!(
+    "dequantise_f16", [name("format", "f16")], 0
+);
+/// bard-mla, deepseek-v3, gemma-3-270m, llama-3.1-8b, mistral-small-4, nemotron-3-super-120b-a12b, qwen3-0.6b, qwen3-8b, qwen3.5-122b-a10b, smollm2-135m-instruct.
+pub const DEQUANTISE_F32: Instance = instance!(
+    "dequantise_f32", [name("format", "f32")], 0
+);
+/// deepseek-v3, mistral-small-4.
+pub const DEQUANTISE_FP8_E4M3: Instance = instance!(
+    "dequantise_fp8_e4m3", [name("format", "fp8_e4m3")], 0
+);
+/// gpt-oss-20b.
+pub const DEQUANTISE_MXFP4: Instance = instance!(
+    "dequantise_mxfp4", [name("format", "mxfp4")], 0
+);
+/// mistral-small-4-nvfp4.
+pub const DEQUANTISE_NVFP4: Instance = instance!(
+    "dequantise_nvfp4", [name("format", "nvfp4")], 0
+);
+/// gemma-3-270m, smollm2-135m-instruct.
+pub const DEQUANTISE_Q4_0: Instance = instance!(
+    "dequantise_q4_0", [name("format", "q4_0")], 0
+);
+/// gemma-3-270m, smollm2-135m-instruct.
+pub const DEQUANTISE_Q4_1: Instance = instance!(
+    "dequantise_q4_1", [name("format", "q4_1")], 0
+);
+/// gemma-3-270m.
+pub const DEQUANTISE_Q4_K: Instance = instance!(
+    "dequantise_q4_k", [name("format", "q4_k")], 0
+);
+/// gemma-3-270m.
+pub const DEQUANTISE_Q5_0: Instance = instance!(
+    "dequantise_q5_0", [name("format", "q5_0")], 0
+);
+/// gemma-3-270m.
+pub const DEQUANTISE_Q5_1: Instance = instance!(
+    "dequantise_q5_1", [name("format", "q5_1")], 0
+);
+/// gemma-3-270m.
+pub const DEQUANTISE_Q5_K: Instance = instance!(
+    "dequantise_q5_k", [name("format", "q5_k")], 0
+);
+/// gemma-3-270m.
+pub const DEQUANTISE_Q6_K: Instance = instance!(
+    "dequantise_q6_k", [name("format", "q6_k")], 0
+);
+/// gemma-3-270m, smollm2-135m-instruct.
+pub const DEQUANTISE_Q8_0: Instance = instance!(
+    "dequantise_q8_0", [name("format", "q8_0")], 0
+);

@@ -1,0 +1,30 @@
+//! Instances of `experts_down_few`, with the models that launch them: parameters, and bytes of shared memory at most.
+//! Generated from kernel-templates/ and the specs that use them; edit those, then `cargo build`.
+
+use tenon_core::cuda::Instance;
+use tenon_core::instance;
+
+/// bard-mla, deepseek-v3, gpt-oss-20b, mistral-small-4, mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+pub const EXPERTS_DOWN_FEW_BF16: Instance = instance!(
+    "experts_down_few_bf16", [name("format", "bf16")], 0
+);
+/// nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+pub const EXPERTS_DOWN_FEW_F16: Instance = instance!(
+    "experts_down_few_f16", [name("format", "f16")], 0
+);
+/// bard-mla, deepseek-v3, mistral-small-4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
+pub const EXPERTS_DOWN_FEW_F32: Instance = instance!(
+    "experts_down_few_f32", [name("format", "f32")], 0
+);
+/// deepseek-v3, mistral-small-4.
+pub const EXPERTS_DOWN_FEW_FP8_E4M3: Instance = instance!(
+    "experts_down_few_fp8_e4m3", [name("format", "fp8_e4m3")], 0
+);
+/// gpt-oss-20b.
+pub const EXPERTS_DOWN_FEW_MXFP4: Instance = instance!(
+    "experts_down_few_mxfp4", [name("format", "mxfp4")], 0
+);
+/// mistral-small-4-nvfp4.
+pub const EXPERTS_DOWN_FEW_NVFP4: Instance = instance!(
+    "experts_down_few_nvfp4", [name("format", "nvfp4")], 0
+);

@@ -1,0 +1,10 @@
+//! Instances of `rms_norm_add`, with the models that launch them: parameters, and bytes of shared memory at most.
+//! Generated from kernel-templates/ and the specs that use them; edit those, then `cargo build`.
+
+use tenon_core::cuda::Instance;
+use tenon_core::instance;
+
+/// gemma-3-270m.
+pub const RMS_NORM_ADD_D640: Instance = instance!(
+    "rms_norm_add_d640", [number("dim", 640)], 0
+);
