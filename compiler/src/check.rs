@@ -34,8 +34,11 @@ use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec<Model> {
     let before = diags.len();
     templates::check(specs, diags);
+    // An entry is compared with lists that are right by themselves.
+    if diags.len() == before {
+        specs.templates.values().for_each(|template| signature::check(template, diags));
+    }
     specs.templates.values().for_each(|template| arrays::check(template, sources, diags));
-    specs.templates.values().for_each(|template| signature::check(template, diags));
     let sound_templates = !specs.broken_templates && diags.len() == before;
     let mut models = Vec::new();
     for (spec, kernel) in specs.models.values() {
