@@ -73,8 +73,7 @@ pub(crate) fn not_emitted(spec: &ModelSpec) -> Option<Diagnostic> {
     let name = target.value.name();
     let diagnostic = Diagnostic::new(Id::TargetNotEmitted, format!("no code can be emitted for {name} alone"))
         .label(&target.span, "a deployment is planned by what a step needs on cpu, which every model has");
-    let both = format!("[\"cpu\", \"{name}\"]");
-    Some(diagnostic.help(format!("write targets = {both}")).patch(&targets.span, both))
+    Some(diagnostic.help(format!("write targets = [\"cpu\", \"{name}\"]")))
 }
 
 fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Option<Model> {

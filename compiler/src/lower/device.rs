@@ -86,3 +86,6 @@ fn dtype(buf: Buf) -> &'static str {
 fn is_f32(buf: Buf) -> bool {
     device_dtype(buf.name) == Dtype::F32
 }
+
+#[cfg(test)]
+mod tests;

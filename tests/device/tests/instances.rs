@@ -74,7 +74,8 @@ fn a_static_assert_refuses_dimensions_that_the_kernel_cannot_have() {
 #[test]
 fn tiles_that_do_not_fit_in_shared_memory_are_refused() {
     let Some(nvcc) = compiler() else { return };
-    let numbers = [("qk_nope_head_dim", 128), ("qk_rope_head_dim", 64), ("v_head_dim", 128)].map(|(name, n)| (name, Param::Int(n)));
+    let numbers =
+        [("qk_nope_head_dim", 128), ("qk_rope_head_dim", 64), ("v_head_dim", 128)].map(|(name, n)| (name, Param::Int(n)));
     let params: Vec<_> = numbers.into_iter().chain([("phase", Param::Name("prefill".to_owned()))]).collect();
     let name = "mla_prefill_expanded_qnhd128_qrhd64_vhd128_prefill";
     let (template, instance, text) = instance("mla_prefill_expanded", name, &params);
@@ -132,7 +133,8 @@ fn manifest(cubin: &[u8], name: &str) -> Vec<u32> {
     for table in (0..count).map(section).filter(|&at| number(at + kind, 4) == 2) {
         let names = number(section(number(table + link, 4)) + offset, 8);
         let entries = number(table + offset, 8)..number(table + offset, 8) + number(table + length, 8);
-        for entry in entries.step_by(24).filter(|&entry| text(names + number(entry, 4)) == symbol.as_bytes()) {
+        let found = entries.step_by(24).find(|&entry| text(names + number(entry, 4)) == symbol.as_bytes());
+        if let Some(entry) = found {
             let (within, value, bytes) = (number(entry + 6, 2), number(entry + 8, 8), number(entry + 16, 8));
             let begin = number(section(within) + offset, 8) + value;
             return (begin..begin + bytes).step_by(4).map(|at| number(at, 4) as u32).collect();

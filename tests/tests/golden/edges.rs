@@ -15,7 +15,7 @@ use tenon_core::rows::Rows;
 use tenon_core::scale::SoftmaxScale;
 use tenon_core::state::DeltaState;
 use tenon_formats::StorageFormat;
-use tenon_tests::reference::{Golden, folder, json, relative_error};
+use tenon_tests::reference::{Golden, relative_error};
 use tenon_tests::run::{Variant, load_for_prompt, prompt};
 use tenon_tests::weights;
 
