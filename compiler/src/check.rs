@@ -24,7 +24,7 @@ use self::deviation::Deviations;
 use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
 use crate::model::{Checkpoint, Model, Pull, Sampling};
-use crate::source::{FileId, SourceMap, Span, Spanned};
+use crate::source::{SourceMap, Span, Spanned};
 use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 
 /// Checks every model. A model with errors is left out; all errors of all models are reported.
@@ -34,11 +34,11 @@ use crate::spec::{ModelSpec, PullSpec, Specs, Target};
 pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec<Model> {
     let before = diags.len();
     templates::check(specs, diags);
+    // An entry is compared with lists that are right by themselves.
+    if diags.len() == before {
+        specs.templates.values().for_each(|template| signature::check(template, diags));
+    }
     specs.templates.values().for_each(|template| arrays::check(template, sources, diags));
-    // A list of arguments that is wrong by itself differs from the signature as well: one mistake, told once.
-    let told: Vec<FileId> = diags.sorted().into_iter().filter_map(|d| Some(d.place()?.file)).collect();
-    let sound = specs.templates.values().filter(|template| !told.contains(&template.file));
-    sound.for_each(|template| signature::check(template, diags));
     let sound_templates = !specs.broken_templates && diags.len() == before;
     let mut models = Vec::new();
     for (spec, kernel) in specs.models.values() {

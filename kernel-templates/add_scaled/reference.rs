@@ -10,7 +10,7 @@ pub fn cases(_: &Params) -> Vec<Case> {
     let case = |&(rows, dim): &(usize, usize)| {
         let mut random = Random::new((rows * dim) as u64);
         let x = random.numbers((rows + 2) * dim, 3.0);
-        let y = random.numbers(rows * dim, 2.0);
+        let y = random.numbers((rows + 2) * dim, 2.0);
         let exact = |i: usize| {
             let x = f64::from(x[i]);
             if i >= rows * dim {

@@ -67,7 +67,8 @@ impl Place {
             let name = entry.info.name;
             return Err(format!("{name} is not compiled for sm_90a: its spec does not list that target").into());
         };
-        let device = Device::open(args.device.unwrap_or(0))?;
+        let device =
+            Device::open(args.device.unwrap_or(0)).map_err(|e| format!("{e}; `--target cpu` runs it on the processors"))?;
         device.require("sm_90a", (9, 0))?;
         Ok(Self::Device(on, device))
     }

@@ -11,7 +11,9 @@ use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
-use tenon_device_tests::{REFERENCES, goldens};
+use tenon_device_tests::{REFERENCES, goldens, mutants};
+
+const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
 /// Kernels on a GPU: correct, and how fast.
 #[derive(Parser)]
@@ -36,6 +38,12 @@ enum Command {
     Goldens(Which),
     /// Times every instance on the device.
     Bench(Which),
+    /// Puts faults into kernels, and runs the cases that must catch them.
+    Mutants(mutants::Options),
+    /// Runs the cases of one mutant: `mutants` starts it.
+    #[cfg(feature = "cuda")]
+    #[command(hide = true)]
+    MutantCase(mutants::ChildOptions),
     /// Puts the JSON files of shards into one table.
     Merge {
         /// The files.
@@ -77,6 +85,10 @@ fn main() -> ExitCode {
             print!("{text}");
             passed
         }),
+        Command::Mutants(options) if cfg!(feature = "cuda") || options.compile_only => mutants::mutants(&options),
+        #[cfg(feature = "cuda")]
+        Command::MutantCase(options) => mutants::child(&options),
+        Command::Mutants(_) => Err(WITHOUT_DEVICE.to_owned()),
         #[cfg(feature = "cuda")]
         Command::All(which) => compile(&which).and_then(|compiled| {
             let (mut ops, goldens) = (on_device::ops(&compiled)?, on_device::goldens(&which.only, which.shard.as_deref())?);
@@ -99,9 +111,7 @@ fn main() -> ExitCode {
             compile(&which).and_then(|compiled| on_device::bench(&compiled)).and_then(|results| keep(&which, &results))
         }
         #[cfg(not(feature = "cuda"))]
-        Command::All(_) | Command::Ops(_) | Command::Goldens(_) | Command::Bench(_) => {
-            Err("built without a device: build with --features cuda".to_owned())
-        }
+        Command::All(_) | Command::Ops(_) | Command::Goldens(_) | Command::Bench(_) => Err(WITHOUT_DEVICE.to_owned()),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -12,7 +12,15 @@ struct Share {
     outputs: usize,
 }
 
-/// Reads JSON files of `ops`, `goldens` and `bench`, and gives the table and whether everything in it passed.
+/// Mutants of one template: caught and all that count, of written and of automatic ones, and the names of the others.
+#[derive(Default)]
+struct Mutants {
+    written: (usize, usize),
+    automatic: (usize, usize),
+    missed: Vec<String>,
+}
+
+/// Reads JSON files of `ops`, `goldens`, `bench` and `mutants`, and gives the table and whether everything in it passed.
 ///
 /// # Errors
 /// A file that is none of those.
@@ -21,13 +29,14 @@ pub fn merge(files: &[PathBuf]) -> Result<(String, bool), String> {
     let mut classes: BTreeMap<String, Share> = BTreeMap::new();
     let mut templates: BTreeMap<String, (usize, Share)> = BTreeMap::new();
     let mut cases: BTreeMap<String, (usize, usize, f64)> = BTreeMap::new();
+    let mut mutants: BTreeMap<String, Mutants> = BTreeMap::new();
     let (mut faults, mut benches) = (Vec::new(), Vec::new());
     for file in files {
         let bad = |what: &str| format!("{}: {what}", file.display());
         let text = std::fs::read_to_string(file).map_err(|e| bad(&e.to_string()))?;
         let json: Value = serde_json::from_str(&text).map_err(|e| bad(&e.to_string()))?;
         let list = |key: &str| json[key].as_array().cloned().unwrap_or_default();
-        if json["instances"].is_null() && json["goldens"].is_null() && json["benches"].is_null() {
+        if ["instances", "goldens", "benches", "mutants"].iter().all(|key| json[key].is_null()) {
             return Err(bad("these are no results"));
         }
         passed += json["passed"].as_u64().unwrap_or(0);
@@ -66,6 +75,29 @@ pub fn merge(files: &[PathBuf]) -> Result<(String, bool), String> {
             }
         }
         benches.extend(list("benches"));
+        for mutant in list("mutants") {
+            let text = |key: &str| mutant[key].as_str().unwrap_or_default().to_owned();
+            let of = mutants.entry(text("template")).or_default();
+            if mutant["passed"] != true {
+                faults.push(format!("{} / {}: {} {}", text("template"), text("mutant"), text("verdict"), text("text")));
+            }
+            let is_written = text("origin") == "written";
+            // What is the same machine code, or none, could not be caught.
+            let counts = match text("verdict").as_str() {
+                "equivalent" => false,
+                "unviable" => is_written,
+                _ => true,
+            };
+            if counts {
+                let count = if is_written { &mut of.written } else { &mut of.automatic };
+                count.0 += usize::from(text("verdict") == "caught");
+                count.1 += 1;
+                if text("verdict") != "caught" {
+                    of.missed.push(text("mutant"));
+                }
+            }
+        }
+        faults.extend(list("faults").iter().filter_map(|fault| fault.as_str().map(str::to_owned)));
     }
     let mut text = String::new();
     if !templates.is_empty() {
@@ -83,21 +115,39 @@ pub fn merge(files: &[PathBuf]) -> Result<(String, bool), String> {
             text += &format!("{name:<32} {tests:>6} {good:>7} {share:>26.3}\n");
         }
     }
+    if !mutants.is_empty() {
+        text += &format!("{:<26} {:>9} {:>9}  {}\n", "mutants caught of", "written", "automatic", "not caught");
+        let mut all = Mutants::default();
+        for (name, Mutants { written, automatic, missed }) in &mutants {
+            for (sum, one) in [(&mut all.written, written), (&mut all.automatic, automatic)] {
+                *sum = (sum.0 + one.0, sum.1 + one.1);
+            }
+            text += &mutants_line(name, *written, *automatic, &missed.join(" "));
+        }
+        text += &mutants_line("all templates", all.written, all.automatic, "");
+    }
     for bench in &benches {
         let number = |key: &str| bench[key].as_f64().unwrap_or(f64::NAN);
+        let (copy, product) = (number("of_copy"), number("of_product"));
+        let (share, of) = if copy > product { (copy, "copy") } else { (product, "cuBLAS") };
         text += &format!(
-            "{:<56} {:<34} {:>9.2} us {:>6.2} TB/s {:>4.0}% of copy {:>7.1} TFLOP/s\n",
+            "{:<56} {:<34} {:>9.2} us {:>6.2} TB/s {:>7.1} TFLOP/s, {:>4.0}% of {of}\n",
             bench["instance"].as_str().unwrap_or_default(),
             bench["size"].as_str().unwrap_or_default(),
             number("us"),
             number("tb_s"),
-            100.0 * number("of_copy"),
-            number("tflop_s")
+            number("tflop_s"),
+            100.0 * share
         );
     }
     faults.iter().for_each(|fault| text += &format!("FAIL {fault}\n"));
     text += &format!("{passed} passed, {failed} failed\n");
     Ok((text, failed == 0 && faults.is_empty()))
+}
+
+fn mutants_line(name: &str, written: (usize, usize), automatic: (usize, usize), missed: &str) -> String {
+    let of = |(caught, all): (usize, usize)| format!("{caught}/{all}");
+    format!("{name:<26} {:>9} {:>9}  {missed}", of(written), of(automatic)).trim_end().to_owned() + "\n"
 }
 
 #[cfg(test)]
@@ -140,5 +190,23 @@ mod tests {
         let (text, passed) = merged(&[OPS, bad]).unwrap();
         assert!(!passed && text.contains("FAIL scale: it does not compile\n"), "{text}");
         assert!(merged(&["{}"]).unwrap_err().ends_with("these are no results"));
+    }
+
+    #[test]
+    fn mutants_of_shards_add_up() {
+        let one = |origin: &str, verdict: &str, passed: bool| {
+            format!(
+                r#"{{ "template": "add", "mutant": "m-{verdict}", "origin": "{origin}", "verdict": "{verdict}", "passed": {passed}, "text": "" }}"#
+            )
+        };
+        let file =
+            |mutants: &[String]| format!(r#"{{ "passed": 1, "failed": 0, "mutants": [{}], "faults": [] }}"#, mutants.join(","));
+        let good = file(&[one("written", "caught", true), one("written", "equivalent", true), one("bound", "missed", true)]);
+        let (text, passed) = merged(&[&good, &good]).unwrap();
+        assert!(passed);
+        assert!(text.contains("add                              2/2       0/2  m-missed m-missed\n"), "{text}");
+        assert!(text.contains("all templates                    2/2       0/2\n"), "{text}");
+        let (text, passed) = merged(&[&file(&[one("written", "missed", false)])]).unwrap();
+        assert!(!passed && text.contains("FAIL add / m-missed: missed"), "{text}");
     }
 }

@@ -185,6 +185,14 @@ impl<T: DeviceElement> DeviceWorkspace<T> {
         self.0.arg_mut()
     }
 
+    /// Replaces the first elements: for tests and tools.
+    ///
+    /// # Errors
+    /// When something before failed.
+    pub fn upload(&mut self, values: &[T::Host]) -> Result<(), CudaError> {
+        self.0.upload(0, values)
+    }
+
     fn check(&self, elements: usize) {
         assert!(elements <= self.capacity(), "{elements} elements in a workspace for {}", self.capacity());
     }

@@ -101,7 +101,7 @@ fn flat<const D: usize>(template: &str, inputs: &Inputs<'_>) -> Option<Output> {
         "scale" => cpu::scale(&mut x, inputs.float("factor")?),
         "soft_cap" => cpu::soft_cap(&mut x, inputs.float("cap")?),
         "sigmoid_mul" => cpu::sigmoid_mul(cpu, &mut x, &take("gate")?),
-        "sigmoid_gate_add" => cpu::sigmoid_gate_add(&mut x, &rows_of(&inputs.numbers("gate")?), &take("y")?),
+        "sigmoid_gate_add" => cpu::sigmoid_gate_add(&mut x, &rows_of(&inputs.of_launch("gate", 1)?), &take("y")?),
         _ => return None,
     }
     Some(Output::new(if template == "act_mul" { "gate" } else { "x" }, x.as_slice()))

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 use tenon_compiler::driver::nvcc::Cubin;
+use tenon_core::cuda::{Bf16, Device, DeviceRows, DeviceWorkspace, Gemm, GemmWeight};
+use tenon_device_cases::Random;
 use tenon_device_tests::REFERENCES;
 use tenon_device_tests::gpu::Gpu;
 use tenon_device_tests::launch::{Held, geometry};
@@ -12,7 +14,8 @@ use crate::Compiled;
 pub fn bench(compiled: &[Compiled]) -> Result<Value, String> {
     let gpu = Gpu::open()?;
     let copy = copy_rate(&gpu)?;
-    println!("{}, copy {copy:.2} TB/s", gpu.name());
+    let product = product_rate()?;
+    println!("{}, copy {copy:.2} TB/s, cuBLASLt 8192^3 bf16 {product:.0} TFLOP/s", gpu.name());
     let mut rows = Vec::new();
     for one in compiled {
         let Some(reference) = REFERENCES.iter().find(|r| r.template == one.template.name) else { continue };
@@ -36,12 +39,14 @@ pub fn bench(compiled: &[Compiled]) -> Result<Value, String> {
             times.sort_by(f64::total_cmp);
             let seconds = times[1] / n as f64 / 1e3;
             let (rate, speed) = (bytes / seconds / 1e12, flops / seconds / 1e12);
+            // The one of the two that it is nearer to.
+            let (share, of) = if rate / copy > speed / product { (rate / copy, "copy") } else { (speed / product, "cuBLAS") };
             println!(
-                "{:<56} {:<34} {:>9.2} us {rate:>6.2} TB/s {:>4.0}% of copy {speed:>7.1} TFLOP/s",
+                "{:<56} {:<34} {:>9.2} us {rate:>6.2} TB/s {speed:>7.1} TFLOP/s, {:>4.0}% of {of}",
                 one.instance.name,
                 bench.name,
                 seconds * 1e6,
-                100.0 * rate / copy
+                100.0 * share
             );
             rows.push(json!({
                 "instance": one.instance.name,
@@ -50,10 +55,11 @@ pub fn bench(compiled: &[Compiled]) -> Result<Value, String> {
                 "tb_s": rate,
                 "tflop_s": speed,
                 "of_copy": rate / copy,
+                "of_product": speed / product,
             }));
         }
     }
-    Ok(json!({ "device": gpu.name(), "copy_tb_s": copy, "benches": rows }))
+    Ok(json!({ "device": gpu.name(), "copy_tb_s": copy, "product_tflop_s": product, "benches": rows }))
 }
 
 /// Bytes read and written by a copy on the device, per second, in 10^12.
@@ -65,4 +71,32 @@ fn copy_rate(gpu: &Gpu) -> Result<f64, String> {
     let n = 10;
     let ms = gpu.time(|| (0..n).try_for_each(|_| gpu.copy(&to, &from)))?;
     Ok(2.0 * bytes as f64 * n as f64 / (ms / 1e3) / 1e12)
+}
+
+/// What the matrix library reaches in bf16 with numbers of both signs, in 10^12 operations per second.
+fn product_rate() -> Result<f64, String> {
+    const N: usize = 8192;
+    let rate = || {
+        let device = Device::open(0)?;
+        let (mut random, elements) = (Random::new(3), N * N);
+        let numbers = random.bf16(1 << 20, 1.0).into_iter().cycle().take(elements).map(half::bf16::from_bits);
+        let numbers: Vec<half::bf16> = numbers.collect();
+        let mut weight = DeviceWorkspace::<Bf16>::new(&device, elements)?;
+        weight.upload(&numbers)?;
+        let (mut x, mut y) = (DeviceRows::<Bf16, N>::new(&device, N)?, DeviceRows::<Bf16, N>::new(&device, N)?);
+        x.upload(&numbers)?;
+        let mut gemm = Gemm::new(&device)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..3 {
+            device.synchronise()?;
+            let started = std::time::Instant::now();
+            for _ in 0..10 {
+                gemm.store(GemmWeight::<N, N>::dequantised(&weight), &x, &mut y, N)?;
+            }
+            device.synchronise()?;
+            best = best.min(started.elapsed().as_secs_f64() / 10.0);
+        }
+        Ok::<f64, tenon_core::cuda::CudaError>(2.0 * (N * N * N) as f64 / best / 1e12)
+    };
+    rate().map_err(|e| e.to_string())
 }

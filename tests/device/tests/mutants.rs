@@ -1,0 +1,93 @@
+//! Mutants as data: each applies, each template has enough, and each reference gives what its template takes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tenon_device_tests::REFERENCES;
+use tenon_device_tests::instance::Instance;
+use tenon_device_tests::mutants::{automatic, choose, written};
+use tenon_device_tests::template::Template;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn templates() -> Vec<Template> {
+    Template::all(&root().join("kernel-templates")).unwrap()
+}
+
+#[test]
+fn every_written_mutant_applies_exactly_once() {
+    let (folder, mut faults) = (root().join("kernel-templates"), Vec::new());
+    for template in templates() {
+        let mutants = written(&folder, &template.name).unwrap();
+        if mutants.len() < 4 {
+            faults.push(format!("{} has {} mutants, and needs four", template.name, mutants.len()));
+        }
+        for mutant in mutants {
+            if let Err(why) = mutant.change.text(&folder, &template.name) {
+                faults.push(format!("{} / {}: {why}", template.name, mutant.name));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn automatic_mutants_apply_and_are_bounded() {
+    let (folder, mut total) = (root().join("kernel-templates"), 0);
+    for template in templates() {
+        let own = written(&folder, &template.name).unwrap();
+        let mutants = automatic(&folder, &template, 12).unwrap();
+        assert!(mutants.len() <= 12, "{}", template.name);
+        let mut names: BTreeSet<&str> = own.iter().map(|mutant| mutant.name.as_str()).collect();
+        for mutant in &mutants {
+            assert!(names.insert(&mutant.name), "{} has two mutants called {}", template.name, mutant.name);
+            mutant.change.text(&folder, &template.name).unwrap();
+        }
+        println!("{:<24} {:>3} written, {:>3} automatic", template.name, own.len(), mutants.len());
+        total += own.len() + mutants.len();
+    }
+    println!("{total} mutants");
+}
+
+/// Of the instances that mutants are tried on first: the others have the same reference.
+#[test]
+fn every_reference_has_cases_with_the_arguments_of_its_template() {
+    let templates = templates();
+    let instances = Instance::listed(&templates, &root().join("tests/device/instances.toml"), &[]).unwrap();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut faults = Vec::new();
+        while let Some((index, template)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, templates.get(i)?)))
+        {
+            let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
+            let reference = REFERENCES.iter().find(|r| r.template == template.name);
+            let (Some(instance), Some(reference)) = (choose(&own).first().copied(), reference) else {
+                faults.push(format!("{} has no instance or no reference", template.name));
+                continue;
+            };
+            let args: BTreeSet<&str> = template.args.iter().map(|arg| arg.name.as_str()).collect();
+            let cases = (reference.cases)(&instance.params);
+            if cases.is_empty() {
+                faults.push(format!("{} has no case", instance.name));
+            }
+            for case in cases {
+                let given: BTreeSet<&str> = case.args.iter().map(|(name, _)| *name).collect();
+                if given != args || given.len() != case.args.len() {
+                    faults.push(format!("{} / {}: {given:?}, and the template takes {args:?}", instance.name, case.name));
+                }
+                if case.expected.is_empty() || !case.expected.iter().all(|expected| args.contains(expected.arg)) {
+                    faults.push(format!("{} / {}: an output is no argument", instance.name, case.name));
+                }
+            }
+        }
+        faults
+    };
+    let faults: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
