@@ -5,11 +5,20 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// The largest share of its bound, and how many outputs it is of.
+/// The largest shares of the bounds of both gates, and how many outputs they are of.
 #[derive(Default)]
 struct Share {
     largest: f64,
+    /// Where the CPU has such a kernel.
+    by_cpu: Option<f64>,
     outputs: usize,
+}
+
+impl Share {
+    fn columns(&self) -> String {
+        let by_cpu = self.by_cpu.map_or_else(|| "-".to_owned(), |share| format!("{share:.3}"));
+        format!("{:>8} {:>8.3} {by_cpu:>8}", self.outputs, self.largest)
+    }
 }
 
 /// Mutants of one template: caught and all that count, of written and of automatic ones, and the names of the others.
@@ -53,6 +62,7 @@ pub fn merge(files: &[PathBuf]) -> Result<(String, bool), String> {
                 let class = case["class"].as_str().unwrap_or_default().to_owned();
                 for of in [classes.entry(class).or_default(), &mut templates.entry(template.clone()).or_default().1] {
                     of.largest = of.largest.max(share);
+                    of.by_cpu = of.by_cpu.into_iter().chain(case["g2"]["share"].as_f64()).reduce(f64::max);
                     of.outputs += 1;
                 }
                 if let Some(fault) = case["output"]["fault"].as_str() {
@@ -101,12 +111,13 @@ pub fn merge(files: &[PathBuf]) -> Result<(String, bool), String> {
     }
     let mut text = String::new();
     if !templates.is_empty() {
-        text += &format!("{:<26} {:>9} {:>8} {:>18}\n", "template", "instances", "outputs", "share of the bound");
+        text += "shares of the bounds: g1 against a reference in double precision, g2 against the CPU's kernel\n";
+        text += &format!("{:<26} {:>9} {:>8} {:>8} {:>8}\n", "template", "instances", "outputs", "g1", "g2");
         for (name, (instances, share)) in &templates {
-            text += &format!("{name:<26} {instances:>9} {:>8} {:>18.3}\n", share.outputs, share.largest);
+            text += &format!("{name:<26} {instances:>9} {}\n", share.columns());
         }
         for (name, share) in &classes {
-            text += &format!("{:<26} {:>9} {:>8} {:>18.3}\n", format!("class {name}"), "", share.outputs, share.largest);
+            text += &format!("{:<26} {:>9} {}\n", format!("class {name}"), "", share.columns());
         }
     }
     if !cases.is_empty() {
@@ -170,8 +181,8 @@ mod tests {
 
     const OPS: &str = r#"{ "passed": 2, "failed": 0, "instances": [
         { "instance": "add", "template": "add", "cases": [
-            { "case": "a", "class": "elementwise", "output": { "share": 0.25, "fault": null } },
-            { "case": "b", "class": "elementwise", "output": { "share": 0.5, "fault": null } }] }] }"#;
+            { "case": "a", "class": "elementwise", "output": { "share": 0.25, "fault": null }, "g2": { "share": 0.125 } },
+            { "case": "b", "class": "elementwise", "output": { "share": 0.5, "fault": null }, "g2": null }] }] }"#;
 
     #[test]
     fn shards_add_up() {
@@ -179,7 +190,7 @@ mod tests {
             { "test": "llama-gqa/mixed_batch", "passed": true, "value": 0.01, "bound": 0.02, "fault": null }] }"#;
         let (text, passed) = merged(&[OPS, OPS, golden]).unwrap();
         assert!(passed);
-        assert!(text.contains("add                                2        4              0.500\n"), "{text}");
+        assert!(text.contains("add                                2        4    0.500    0.125\n"), "{text}");
         assert!(text.contains("llama-gqa                             1       1                      0.500\n"), "{text}");
         assert!(text.ends_with("5 passed, 0 failed\n"), "{text}");
     }
