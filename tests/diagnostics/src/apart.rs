@@ -94,6 +94,11 @@ pub const APART: &[Apart] = &[
         },
     },
     Apart {
+        name: "kernels that dequantise",
+        why: "launched for weights in another format than bf16, which must be accepted for that, here as at load",
+        take: dequantised,
+    },
+    Apart {
         name: "why a kernel was chosen",
         why: "stands in the plan; which kernel it is, is compared",
         take: |model| kernels(model).map(|kernel| std::mem::take(&mut kernel.reason)).collect(),
@@ -180,6 +185,17 @@ fn other_dtypes(model: &mut Model) -> String {
         kv.dtypes = default.copied().into_iter().collect();
     }
     text(&all)
+}
+
+fn dequantised(model: &mut Model) -> String {
+    let mut taken = Vec::new();
+    for (_, selection) in &mut model.kernels {
+        let (of_formats, others): (Vec<_>, Vec<_>) =
+            std::mem::take(selection).into_iter().partition(|(requirement, _)| requirement.op == "dequantise");
+        *selection = others;
+        taken.push(of_formats);
+    }
+    text(&taken)
 }
 
 fn kernels(model: &mut Model) -> impl Iterator<Item = &mut Kernel> {
