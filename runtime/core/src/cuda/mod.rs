@@ -45,7 +45,7 @@ pub use self::loader::{DeviceLoader, Progress};
 pub use self::manifest::{Parameter, name_number};
 pub use self::rows::{DeviceConv, DeviceRows, DeviceVector, DeviceWorkspace};
 pub use self::run::{BUSY_BLOCKS, FEW_ROWS, KernelSet, MOST_SPLITS, Pass, Phase, PlanMaxima, Run};
-pub use self::sample::{SampleRow, SampledRows};
+pub use self::sample::SampledRows;
 pub use self::state::{DeviceDeltaState, DeviceMamba2State};
 pub use self::step::StepBuffer;
 pub use crate::dtype::Bf16;

@@ -7,19 +7,6 @@ use super::driver::{Memory, Pinned};
 use super::{Arg, CudaError, Device};
 use crate::model::RowSampling;
 
-/// How the token of one row is drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SampleRow {
-    /// 0 takes the most likely token.
-    pub temperature: f32,
-    /// Most likely tokens kept; 0 is all.
-    pub top_k: u32,
-    /// Nucleus mass; 1 is all.
-    pub top_p: f32,
-    /// Uniform in 0..1.
-    pub random: f32,
-}
-
 /// Parameters of rows and the ids that were drawn for them, on the host and on the device.
 pub struct SampledRows {
     capacity: usize,
@@ -48,19 +35,6 @@ impl SampledRows {
     /// Bytes held on the device.
     pub fn bytes(&self) -> usize {
         self.parameters.bytes() + self.ids.bytes()
-    }
-
-    /// Copies the parameters of a step's rows to the device.
-    ///
-    /// # Errors
-    /// When the device refuses.
-    ///
-    /// # Panics
-    /// If there is room for fewer rows.
-    pub fn fill(&mut self, rows: &[SampleRow]) -> Result<(), CudaError> {
-        write(rows, self.capacity, self.parameters_host.bytes_mut()?);
-        let bytes = self.parameters.bytes();
-        self.parameters_host.upload(0, &mut self.parameters, 0, bytes)
     }
 
     /// temperature, top_k, top_p, random and ids, for the sampling kernel of `rows` rows.
@@ -99,13 +73,14 @@ impl SampledRows {
     /// Copies how the tokens of a step's rows are chosen to the device.
     ///
     /// # Errors
-    /// As [`Self::fill`].
+    /// When the device refuses.
+    ///
+    /// # Panics
+    /// If there is room for fewer rows.
     pub fn write(&mut self, rows: &[RowSampling]) -> Result<(), CudaError> {
-        let row = |row: &RowSampling| {
-            let RowSampling { temperature, top_k, top_p, random } = *row;
-            SampleRow { temperature, top_k, top_p, random }
-        };
-        self.fill(&rows.iter().map(row).collect::<Vec<_>>())
+        write(rows, self.capacity, self.parameters_host.bytes_mut()?);
+        let bytes = self.parameters.bytes();
+        self.parameters_host.upload(0, &mut self.parameters, 0, bytes)
     }
 
     /// The tokens of the first `rows` rows; `None` where the logits of a row are broken.
@@ -128,12 +103,11 @@ impl std::fmt::Debug for SampledRows {
 }
 
 /// Four arrays of `capacity` numbers; rows that are not there take the most likely token.
-fn write(rows: &[SampleRow], capacity: usize, bytes: &mut [u8]) {
+fn write(rows: &[RowSampling], capacity: usize, bytes: &mut [u8]) {
     assert!(rows.len() <= capacity, "{} rows are sampled, and there is room for {capacity}", rows.len());
-    let padding = SampleRow { temperature: 0.0, top_k: 0, top_p: 1.0, random: 0.0 };
     let (numbers, _) = bytes.as_chunks_mut::<4>();
     for index in 0..capacity {
-        let row = rows.get(index).unwrap_or(&padding);
+        let row = rows.get(index).unwrap_or(&RowSampling::GREEDY);
         let of_row = [row.temperature.to_bits(), row.top_k, row.top_p.to_bits(), row.random.to_bits()];
         for (array, number) in of_row.into_iter().enumerate() {
             numbers[array * capacity + index] = number.to_le_bytes();
@@ -148,8 +122,8 @@ mod tests {
     #[test]
     fn parameters_are_four_arrays() {
         let rows = [
-            SampleRow { temperature: 0.5, top_k: 3, top_p: 0.25, random: 0.75 },
-            SampleRow { temperature: 2.0, top_k: 0, top_p: 1.0, random: 0.5 },
+            RowSampling { temperature: 0.5, top_k: 3, top_p: 0.25, random: 0.75 },
+            RowSampling { temperature: 2.0, top_k: 0, top_p: 1.0, random: 0.5 },
         ];
         let mut bytes = vec![0xee; 4 * 3 * 4];
         write(&rows, 3, &mut bytes);
@@ -164,6 +138,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "1 rows are sampled, and there is room for 0")]
     fn refuses_more_rows_than_fit() {
-        write(&[SampleRow { temperature: 0.0, top_k: 0, top_p: 1.0, random: 0.0 }], 0, &mut []);
+        write(&[RowSampling { temperature: 0.0, top_k: 0, top_p: 1.0, random: 0.0 }], 0, &mut []);
     }
 }
