@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenon_core::memory::{self, Flags, Settings};
+use tenon_core::memory::{self, Flags};
 use tenon_core::model::{self, Memory, ModelEntry, ModelInfo, PullSource, SamplingDefaults};
 use tenon_core::weights::Checkpoint;
 use tenon_engine::template;
@@ -16,6 +16,7 @@ use crate::cli::{ContextArgs, LoadArgs, OverrideArgs, SamplingArgs};
 use crate::home::{Home, is_filled};
 use crate::plan::Plan;
 use crate::pull;
+use crate::target::Place;
 
 /// Tokens per page of the cache.
 pub const PAGE_SIZE: usize = memory::PAGE_SIZE as usize;
@@ -136,7 +137,9 @@ pub fn plan(models: &[&'static ModelEntry], wanted: &Wanted<'_>) -> Result<Plan,
         snapshots: None,
         kv_cache_dtype: Some("--kv-cache-dtype"),
     };
-    Plan::new(entry, wanted.load, asked, Settings::new(context as u64, wanted.sequences as u64, 1), &flags)
+    let place = Place::choose(entry, wanted.load)?;
+    let settings = place.settings(context as u64, wanted.sequences as u64);
+    Plan::new(entry, place, wanted.load, asked, settings, &flags)
 }
 
 /// Plans and loads what answers one prompt at a time.

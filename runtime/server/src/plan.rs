@@ -36,19 +36,19 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Settles what a command asks for. `settings` state sizes; dtype and threads are those of `args`.
+    /// Settles what a command asks of a place. `settings` state sizes; dtype and threads are those of `args`.
     ///
     /// # Errors
     /// Flags that contradict the spec, a checkpoint that is not the spec's, and a deployment that does not fit.
     pub fn new(
         entry: &'static ModelEntry,
+        place: Place,
         args: &LoadArgs,
         asked: Asked<'_>,
         settings: Settings,
         flags: &Flags,
     ) -> Result<Self, Failure> {
         let info = entry.info;
-        let place = Place::choose(entry, args)?;
         let asked = Asked { kv_cache_dtype: args.kv_cache_dtype.map(|dtype| dtype.as_str()), ..asked };
         let line = CommandLine::new(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
         let overrides = settle(&stated(info), &asked, &line)?;
@@ -65,8 +65,7 @@ impl Plan {
             return Err(format!("the spec of {} lists no kv_cache_dtype", info.name).into());
         };
         let threads = args.threads.unwrap_or_else(physical_threads);
-        let chunk = if settings.chunk == tenon_core::memory::CHUNK { place.chunk() } else { settings.chunk };
-        let settings = Settings { kv, threads: threads as u64, chunk, ..settings };
+        let settings = Settings { kv, threads: threads as u64, ..settings };
         let checkpoint = load::checkpoint(info, args.weights.as_ref(), &Home::find()?)?;
         let needs = place.needs(entry, &checkpoint)?;
         let budget = place.budget(args.memory)?;
@@ -175,7 +174,8 @@ mod tests {
         let flags = Flags { context: Some("--context"), ..Flags::default() };
         let weights = concat!(env!("CARGO_MANIFEST_DIR"), "/../../model-specs/bard-mla/weights");
         let args = &LoadArgs { weights: Some(weights.into()), ..args.clone() };
-        Plan::new(bard(), args, asked, settings, &flags).map_err(|e| e.to_string())
+        let place = Place::choose(bard(), args).map_err(|e| e.to_string())?;
+        Plan::new(bard(), place, args, asked, settings, &flags).map_err(|e| e.to_string())
     }
 
     #[test]

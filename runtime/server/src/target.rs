@@ -7,7 +7,7 @@ use tenon_core::cuda::Device;
 use tenon_core::dtype::KvDtypeName;
 #[cfg(feature = "cuda")]
 use tenon_core::memory::KvNeed;
-use tenon_core::memory::{Budget, Needs, machine};
+use tenon_core::memory::{Budget, Needs, Settings, machine};
 #[cfg(feature = "cuda")]
 use tenon_core::model::OnDevice;
 use tenon_core::model::{Load, LoadOptions, Model, ModelEntry};
@@ -53,11 +53,19 @@ impl Place {
             #[cfg(feature = "cuda")]
             Some(Target::Sm90a) => Self::on_device(entry, args),
             #[cfg(feature = "cuda")]
-            None => match (entry.sm_90a, Device::count()) {
-                (Some(_), Ok(1..)) => Self::on_device(entry, args),
-                _ if args.device.is_some() => Self::on_device(entry, args),
-                _ => cpu(),
-            },
+            None => {
+                let why = match (entry.sm_90a, Device::count()) {
+                    (Some(_), Ok(1..)) => return Self::on_device(entry, args),
+                    _ if args.device.is_some() => return Self::on_device(entry, args),
+                    (None, _) => "its spec does not list sm_90a".to_owned(),
+                    (_, Ok(0)) => "there is no GPU".to_owned(),
+                    (_, Err(e)) => e.to_string(),
+                };
+                let place = cpu()?;
+                // A server on the wrong one of the two answers, only many times slower.
+                eprintln!("{name} runs on the CPU: {why}");
+                Ok(place)
+            }
         }
     }
 
@@ -108,8 +116,13 @@ impl Place {
         }
     }
 
+    /// Room for so many sequences of `context` tokens, with prompts in steps of [`Self::chunk`].
+    pub fn settings(&self, context: u64, sequences: u64) -> Settings {
+        Settings { chunk: self.chunk(), ..Settings::new(context, sequences, 1) }
+    }
+
     /// Tokens of a prompt per step, unless something else is asked for.
-    pub fn chunk(&self) -> u64 {
+    fn chunk(&self) -> u64 {
         match self {
             Self::Cpu(_) => tenon_core::memory::CHUNK,
             #[cfg(feature = "cuda")]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tenon_core::cpu::{Cpu, Isa, physical_threads};
-use tenon_core::memory::{Flags, Settings};
+use tenon_core::memory::Flags;
 use tenon_core::model::ModelEntry;
 use tenon_engine::{Engine, EngineConfig, Event, EventKind, Request, SamplingParams, Tokenizer};
 use tenon_formats::overrides::Asked;
@@ -48,9 +48,10 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     }
     let threads = args.load.threads.unwrap_or_else(physical_threads);
     let most = args.concurrency.iter().max().copied().unwrap_or(1);
-    let settings = Settings::new((longest + args.decode) as u64, most as u64, 1);
+    let place = Place::choose(entry, &args.load)?;
+    let settings = place.settings((longest + args.decode) as u64, most as u64);
     let flags = Flags { sequences: Some("--concurrency"), kv_cache_dtype: Some("--kv-cache-dtype"), ..Flags::default() };
-    let plan = Plan::new(entry, &args.load, Asked::default(), settings, &flags)?;
+    let plan = Plan::new(entry, place, &args.load, Asked::default(), settings, &flags)?;
 
     eprintln!("measuring the bandwidth of {}", plan.place.name());
     let bandwidth = plan.place.bandwidth(threads)?;

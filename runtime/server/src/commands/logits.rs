@@ -12,6 +12,7 @@ use tenon_formats::overrides::Asked;
 
 use crate::cli::LogitsArgs;
 use crate::plan::Plan;
+use crate::target::Place;
 use crate::{Failure, home, load};
 
 /// Reads `input_ids`, runs them in chunks, and writes `logits`.
@@ -34,7 +35,8 @@ pub fn run(args: &LogitsArgs, models: &[&'static ModelEntry]) -> Result<(), Fail
     let settings =
         Settings { page_size: n(args.page), chunk: n(chunk), rows_each: n(chunk), ..Settings::new(n(ids.len()), 1, 1) };
     let flags = Flags { kv_cache_dtype: Some("--kv-cache-dtype"), ..Flags::default() };
-    let mut model = Plan::new(entry, &args.load, Asked::default(), settings, &flags)?.load()?;
+    let place = Place::choose(entry, &args.load)?;
+    let mut model = Plan::new(entry, place, &args.load, Asked::default(), settings, &flags)?.load()?;
 
     let table: Vec<PageId> = (0..pages as u32).map(PageId).collect();
     let mut batch = Batch::new(model.limits());
