@@ -92,6 +92,10 @@ impl Plan {
 
     /// Loads it, and says where the model departs from its checkpoint.
     pub fn load(&self) -> Result<Box<dyn Model>, Failure> {
+        if let Some(why) = self.place.why_not_gpu() {
+            // The answers are the same, only many times slower.
+            eprintln!("{} runs on the CPU: {why}", self.entry.info.name);
+        }
         let model = self.place.load(&self.checkpoint, &self.options)?;
         // Whoever compares answers with those of another runtime must know it.
         for deviation in self.entry.info.deviations {

@@ -23,8 +23,8 @@ const DEVICE_CHUNK: u64 = 2048;
 /// Where a model runs.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// On this machine's processors.
-    Cpu(Load),
+    /// On this machine's processors, with what kept a program that was built for a GPU, too, from taking one.
+    Cpu(Load, Option<String>),
     /// On a GPU.
     #[cfg(feature = "cuda")]
     Device(OnDevice, Arc<Device>),
@@ -37,19 +37,19 @@ impl Place {
     /// A target for which the program or the model was not compiled, and a GPU that is not there.
     pub fn choose(entry: &ModelEntry, args: &LoadArgs) -> Result<Self, Failure> {
         let name = entry.info.name;
-        let cpu = || match entry.cpu {
-            Some(load) => Ok(Self::Cpu(load)),
+        let cpu = |why_not_gpu: Option<String>| match entry.cpu {
+            Some(load) => Ok(Self::Cpu(load, why_not_gpu)),
             None => Err(format!("{name} is not compiled for the CPU: its spec does not list that target").into()),
         };
         match args.target {
             Some(Target::Cpu) if args.device.is_some() => Err("--device names a GPU, and --target is cpu".into()),
-            Some(Target::Cpu) => cpu(),
+            Some(Target::Cpu) => cpu(None),
             #[cfg(not(feature = "cuda"))]
             Some(Target::Sm90a) => Err(NO_CUDA.into()),
             #[cfg(not(feature = "cuda"))]
             None if args.device.is_some() => Err(NO_CUDA.into()),
             #[cfg(not(feature = "cuda"))]
-            None => cpu(),
+            None => cpu(None),
             #[cfg(feature = "cuda")]
             Some(Target::Sm90a) => Self::on_device(entry, args),
             #[cfg(feature = "cuda")]
@@ -61,10 +61,7 @@ impl Place {
                     (_, Ok(0)) => "there is no GPU".to_owned(),
                     (_, Err(e)) => e.to_string(),
                 };
-                let place = cpu()?;
-                // A server on the wrong one of the two answers, only many times slower.
-                eprintln!("{name} runs on the CPU: {why}");
-                Ok(place)
+                cpu(Some(why))
             }
         }
     }
@@ -81,10 +78,19 @@ impl Place {
         Ok(Self::Device(on, device))
     }
 
+    /// Why it is the CPU although nobody asked for that and the program was built for a GPU, too.
+    pub fn why_not_gpu(&self) -> Option<&str> {
+        match self {
+            Self::Cpu(_, why) => why.as_deref(),
+            #[cfg(feature = "cuda")]
+            Self::Device(..) => None,
+        }
+    }
+
     /// Its name, as `--target` takes it, and what runs it.
     pub fn name(&self) -> String {
         match self {
-            Self::Cpu(_) => "cpu".to_owned(),
+            Self::Cpu(..) => "cpu".to_owned(),
             #[cfg(feature = "cuda")]
             Self::Device(_, device) => format!("sm_90a ({})", device.name()),
         }
@@ -96,7 +102,7 @@ impl Place {
     /// No such number of threads; no room on the GPU for what is copied.
     pub fn bandwidth(&self, threads: usize) -> Result<f64, Failure> {
         match self {
-            Self::Cpu(_) => crate::commands::read_bandwidth(threads),
+            Self::Cpu(..) => crate::commands::read_bandwidth(threads),
             #[cfg(feature = "cuda")]
             Self::Device(_, device) => Ok(device.copy_rate()?),
         }
@@ -104,13 +110,13 @@ impl Place {
 
     /// Whether it is a GPU.
     pub fn is_device(&self) -> bool {
-        !matches!(self, Self::Cpu(_))
+        !matches!(self, Self::Cpu(..))
     }
 
     /// Cache dtypes for which the model was compiled there, the default first.
     pub fn kv_cache_dtypes(&self, entry: &ModelEntry) -> &'static [KvDtypeName] {
         match self {
-            Self::Cpu(_) => entry.info.kv_cache_dtypes,
+            Self::Cpu(..) => entry.info.kv_cache_dtypes,
             #[cfg(feature = "cuda")]
             Self::Device(on, _) => on.kv_cache_dtypes,
         }
@@ -124,7 +130,7 @@ impl Place {
     /// Tokens of a prompt per step, unless something else is asked for.
     fn chunk(&self) -> u64 {
         match self {
-            Self::Cpu(_) => tenon_core::memory::CHUNK,
+            Self::Cpu(..) => tenon_core::memory::CHUNK,
             #[cfg(feature = "cuda")]
             Self::Device(..) => DEVICE_CHUNK,
         }
@@ -138,7 +144,7 @@ impl Place {
     pub fn needs(&self, entry: &ModelEntry, checkpoint: &Checkpoint) -> Result<Needs, LoadError> {
         let needs = entry.needs(checkpoint)?;
         match self {
-            Self::Cpu(_) => Ok(needs),
+            Self::Cpu(..) => Ok(needs),
             #[cfg(feature = "cuda")]
             Self::Device(on, _) => {
                 let bytes = |dtype: &KvDtypeName| entry.info.kv_bytes_per_token(*dtype) as u64;
@@ -158,7 +164,7 @@ impl Place {
             return Ok(Some(Budget { bytes, from: "--memory".to_owned() }));
         }
         match self {
-            Self::Cpu(_) => Ok(machine::available(|path| std::fs::read_to_string(path).ok())),
+            Self::Cpu(..) => Ok(machine::available(|path| std::fs::read_to_string(path).ok())),
             #[cfg(feature = "cuda")]
             Self::Device(_, device) => {
                 let (free, _) = device.memory_info()?;
@@ -173,7 +179,7 @@ impl Place {
     /// As the model's loader.
     pub fn load(&self, checkpoint: &Arc<Checkpoint>, options: &LoadOptions) -> Result<Box<dyn Model>, LoadError> {
         match self {
-            Self::Cpu(load) => load(checkpoint, options),
+            Self::Cpu(load, _) => load(checkpoint, options),
             #[cfg(feature = "cuda")]
             Self::Device(on, device) => {
                 device.on_progress(Some(crate::progress::uploads()));
