@@ -130,13 +130,8 @@ mod tests {
     }
 
     fn request(tokenizer: &Tokenizer, prompt: &str) -> Request {
-        Request {
-            prompt: tokenizer.encode_text(prompt).unwrap(),
-            sampling: SamplingParams::GREEDY,
-            max_tokens: None,
-            end_ids: Arc::from(tokenizer.end_ids()),
-            logprobs: None,
-        }
+        let prompt = tokenizer.encode_text(prompt).unwrap();
+        Request::new(prompt, SamplingParams::GREEDY, Arc::from(tokenizer.end_ids()))
     }
 
     #[test]
@@ -161,7 +156,7 @@ mod tests {
         assert_eq!(parts, ["hello", " w", "", "", "", "🦀", "é"]);
         assert_eq!(prompts, [(4, 10), (8, 10), (10, 10)]);
         assert_eq!(answer.finish, FinishReason::End(257));
-        assert_eq!(answer.usage, Usage { prompt_tokens, completion_tokens: script.len() });
+        assert_eq!(answer.usage, Usage { prompt_tokens, cached_tokens: 0, completion_tokens: script.len() });
         assert!(engine.is_idle());
     }
 

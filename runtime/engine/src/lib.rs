@@ -3,6 +3,7 @@
 //! [`Engine`] knows token ids, pages and slots; [`Tokenizer`] and [`ChatTemplate`] know text; [`generate()`] joins them for one
 //! answer.
 
+pub mod constraint;
 pub mod engine;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
@@ -16,6 +17,7 @@ pub mod tokenizer;
 mod free_list;
 mod rng;
 
+pub use constraint::{Constraint, ConstraintError, TokenSet};
 pub use engine::{ChosenToken, Engine, EngineConfig, Event, EventKind, FinishReason, Request, SequenceId, Usage};
 pub use generate::{Generation, Progress, generate};
 pub use logprobs::TokenLogprobs;

@@ -1,11 +1,13 @@
 //! Choosing the next token from a row of logits.
 
+use std::sync::Arc;
+
 use tenon_core::model::RowSampling;
 
 use crate::rng::SplitMix64;
 
 /// How tokens are chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SamplingParams {
     /// 0 takes the most likely token; larger values flatten the distribution.
     pub temperature: f32,
@@ -13,13 +15,33 @@ pub struct SamplingParams {
     pub top_k: u32,
     /// Keeps the fewest most likely tokens whose mass reaches this; 1 keeps all.
     pub top_p: f32,
+    /// Keeps the tokens whose probability is at least this share of the most likely token's; 0 keeps all.
+    pub min_p: f32,
+    /// Lowers a token's logit by this for each time that the answer has it.
+    pub frequency_penalty: f32,
+    /// Lowers a token's logit by this when the answer has it.
+    pub presence_penalty: f32,
+    /// Divides a positive logit by this, and multiplies another, when prompt or answer have the token; 1 leaves it as it is.
+    pub repetition_penalty: f32,
+    /// Added to the logits of these tokens.
+    pub logit_bias: Option<Arc<[(u32, f32)]>>,
     /// The same seed, parameters and logits choose the same tokens on every platform.
     pub seed: u64,
 }
 
 impl SamplingParams {
     /// The most likely token, always.
-    pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0, seed: 0 };
+    pub const GREEDY: Self = Self {
+        temperature: 0.0,
+        top_k: 0,
+        top_p: 1.0,
+        min_p: 0.0,
+        frequency_penalty: 0.0,
+        presence_penalty: 0.0,
+        repetition_penalty: 1.0,
+        logit_bias: None,
+        seed: 0,
+    };
 }
 
 /// A sampling parameter outside its range.
@@ -63,14 +85,14 @@ pub struct Sampler {
 impl Sampler {
     /// A sampler at the start of its random sequence.
     pub fn new(params: SamplingParams) -> Result<Self, SamplingError> {
-        let SamplingParams { temperature, top_p, .. } = params;
+        let SamplingParams { temperature, top_p, seed, .. } = params;
         if !(temperature.is_finite() && temperature >= 0.0) {
             return Err(SamplingError::Temperature(temperature));
         }
         if !(top_p > 0.0 && top_p <= 1.0) {
             return Err(SamplingError::TopP(top_p));
         }
-        Ok(Self { params, rng: SplitMix64::new(params.seed), candidates: Vec::new() })
+        Ok(Self { params, rng: SplitMix64::new(seed), candidates: Vec::new() })
     }
 
     /// How a device chooses the next token, as [`Self::sample`] would from its logits. The device computes in f32, so that a token whose
@@ -196,7 +218,7 @@ mod tests {
         counts
     }
 
-    const PARAMS: SamplingParams = SamplingParams { temperature: 1.0, top_k: 0, top_p: 1.0, seed: 1 };
+    const PARAMS: SamplingParams = SamplingParams { temperature: 1.0, seed: 1, ..SamplingParams::GREEDY };
 
     #[test]
     fn greedy_takes_the_lowest_id_of_a_tie() {

@@ -188,13 +188,10 @@ impl Loaded {
     /// A request with these flags; what they leave open is the spec's.
     pub fn request(&self, prompt: Vec<u32>, args: &SamplingArgs) -> Request {
         let SamplingDefaults { temperature, top_p, top_k } = args.choice.over(self.info.sampling);
-        Request {
-            prompt,
-            sampling: SamplingParams { temperature, top_k, top_p, seed: args.seed.unwrap_or_else(random_seed) },
-            max_tokens: args.max_tokens,
-            end_ids: Arc::from(self.tokenizer.end_ids()),
-            logprobs: None,
-        }
+        let seed = args.seed.unwrap_or_else(random_seed);
+        let sampling = SamplingParams { temperature, top_k, top_p, seed, ..SamplingParams::GREEDY };
+        let end_ids = Arc::from(self.tokenizer.end_ids());
+        Request { max_tokens: args.max_tokens, ..Request::new(prompt, sampling, end_ids) }
     }
 }
 

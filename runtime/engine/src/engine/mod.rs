@@ -5,10 +5,12 @@ mod sequence;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tenon_core::batch::{Batch, BatchError, BatchLimits, PageId, StateSlot, WantLogits};
 use tenon_core::model::{Logits, Model, RowSampling};
 
+use crate::constraint::Constraint;
 use crate::free_list::FreeList;
 use crate::logprobs::TokenLogprobs;
 use crate::sampling::{LogitsError, Sampler, SamplingParams};
@@ -27,7 +29,7 @@ pub struct EngineConfig {
 }
 
 /// One sequence to generate.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Request {
     /// The prompt's token ids, at least one.
     pub prompt: Vec<u32>,
@@ -39,6 +41,17 @@ pub struct Request {
     pub end_ids: Arc<[u32]>,
     /// Whether each token comes with its log-probability, and beside it with those of how many most likely tokens.
     pub logprobs: Option<usize>,
+    /// What the answer may say; `None` is anything.
+    pub constraint: Option<Box<dyn Constraint>>,
+    /// When the answer ends, whatever there is of it; a request that still waits then ends without one.
+    pub deadline: Option<Instant>,
+}
+
+impl Request {
+    /// A request that leaves everything open which it may.
+    pub fn new(prompt: Vec<u32>, sampling: SamplingParams, end_ids: Arc<[u32]>) -> Self {
+        Self { prompt, sampling, max_tokens: None, end_ids, logprobs: None, constraint: None, deadline: None }
+    }
 }
 
 /// One sequence of an engine.
@@ -90,6 +103,8 @@ pub enum FinishReason {
     MaxTokens,
     /// The context is full.
     Context,
+    /// The time that the request had is over.
+    Deadline,
     /// The caller ended it.
     Cancelled,
 }
@@ -101,6 +116,7 @@ impl FinishReason {
             Self::End(_) => "end of turn",
             Self::MaxTokens => "max-tokens reached",
             Self::Context => "context full",
+            Self::Deadline => "deadline reached",
             Self::Cancelled => "cancelled",
         }
     }
@@ -111,6 +127,8 @@ impl FinishReason {
 pub struct Usage {
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
+    /// Those of the prompt that were in the cache already.
+    pub cached_tokens: usize,
     /// Tokens that the model chose, the end token included.
     pub completion_tokens: usize,
 }
@@ -208,7 +226,7 @@ impl Engine {
         if let Some(&token) = request.prompt.iter().find(|&&t| t as usize >= vocab_size) {
             return Err(SubmitError::Token { token, vocab_size });
         }
-        let sampler = Sampler::new(request.sampling)?;
+        let sampler = Sampler::new(request.sampling.clone())?;
         let id = SequenceId(self.next_id);
         self.next_id += 1;
         self.waiting.push_back(Sequence::new(id, request, sampler, context));

@@ -111,6 +111,6 @@ impl Sequence {
     }
 
     pub(super) fn usage(&self) -> Usage {
-        Usage { prompt_tokens: self.prompt, completion_tokens: self.chosen }
+        Usage { prompt_tokens: self.prompt, cached_tokens: 0, completion_tokens: self.chosen }
     }
 }

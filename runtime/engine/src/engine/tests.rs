@@ -8,7 +8,7 @@ use crate::fake::{Fake, VOCAB, fake_limits, one_hot};
 const CONFIG: EngineConfig = EngineConfig { chunk: 4, max_sequences: 3 };
 
 fn request(prompt: &[u32], max_tokens: Option<usize>) -> Request {
-    Request { prompt: prompt.to_vec(), sampling: SamplingParams::GREEDY, max_tokens, end_ids: Arc::from([299]), logprobs: None }
+    Request { max_tokens, ..Request::new(prompt.to_vec(), SamplingParams::GREEDY, Arc::from([299])) }
 }
 
 /// The next token is one more than the sum of all tokens, so that any lost, doubled or foreign token changes the answer.
@@ -51,7 +51,7 @@ fn end(events: &[Event], sequence: SequenceId) -> EventKind {
 fn a_model_that_chooses_tokens_is_told_how_and_only_its_ids_are_read() {
     let (fake, told) = summing(fake_limits()).choosing();
     let mut engine = Engine::new(Box::new(fake), CONFIG).unwrap();
-    let sampling = SamplingParams { temperature: 0.5, top_k: 9, top_p: 0.75, seed: 3 };
+    let sampling = SamplingParams { temperature: 0.5, top_k: 9, top_p: 0.75, seed: 3, ..SamplingParams::GREEDY };
     let (a, b) = (vec![1, 2, 3, 4, 5], vec![7]);
     let first = engine.submit(request(&a, Some(4))).unwrap();
     let second = engine.submit(Request { sampling, ..request(&b, Some(2)) }).unwrap();
@@ -97,7 +97,7 @@ fn prompts_are_cut_at_absolute_multiples_of_the_chunk() {
     let id = engine.submit(request(&prompt, Some(3))).unwrap();
     let events = run(&mut engine);
     assert_eq!(tokens(&events, id), expected(&prompt, 3));
-    let usage = Usage { prompt_tokens: 10, completion_tokens: 3 };
+    let usage = Usage { prompt_tokens: 10, cached_tokens: 0, completion_tokens: 3 };
     assert_eq!(end(&events, id), EventKind::Finished(FinishReason::MaxTokens, usage));
     let spans: Vec<(usize, usize)> = steps.lock().unwrap().iter().map(|s| (s[0].0, s[0].1.len())).collect();
     assert_eq!(spans, [(0, 4), (4, 4), (8, 2), (10, 1), (11, 1)]);
@@ -141,7 +141,7 @@ fn it_ends_at_an_end_token_at_the_context_or_when_cancelled() {
     let id = engine.submit(request(&[1, 2, 3], None)).unwrap();
     let events = run(&mut engine);
     assert_eq!(tokens(&events, id), [1, 1]);
-    let usage = Usage { prompt_tokens: 3, completion_tokens: 3 };
+    let usage = Usage { prompt_tokens: 3, cached_tokens: 0, completion_tokens: 3 };
     assert_eq!(end(&events, id), EventKind::Finished(FinishReason::End(299), usage));
 
     let mut engine = Engine::new(Box::new(summing(fake_limits())), CONFIG).unwrap();
@@ -153,7 +153,7 @@ fn it_ends_at_an_end_token_at_the_context_or_when_cancelled() {
     let (running, waiting) = (request(&[1; 3], None), request(&[1; 3], None));
     let ids = [engine.submit(running).unwrap(), engine.submit(waiting).unwrap()];
     engine.step(&mut Vec::new()).unwrap();
-    assert_eq!(engine.cancel(ids[0]), Some(Usage { prompt_tokens: 3, completion_tokens: 1 }));
+    assert_eq!(engine.cancel(ids[0]), Some(Usage { prompt_tokens: 3, cached_tokens: 0, completion_tokens: 1 }));
     assert!(engine.cancel(ids[1]).is_some());
     assert_eq!(engine.cancel(ids[0]), None);
     assert!(engine.is_idle());

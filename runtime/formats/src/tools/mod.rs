@@ -5,6 +5,8 @@
 //! request teaches the format where the template does not, and generated code names the parser of a model.
 
 mod call;
+mod declared;
+mod delta;
 mod dumps;
 mod prompt;
 mod reasoning;
@@ -16,6 +18,8 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
+pub use declared::{Declared, ToolChoice};
+pub use delta::Delta;
 pub use dumps::dumps;
 pub use reasoning::ReasoningParser;
 pub use settings::{Settings, ToolSettings};

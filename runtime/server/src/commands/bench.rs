@@ -134,13 +134,8 @@ fn once(engine: &mut Engine, prompt: usize, concurrency: usize, decode: usize) -
     };
     let started = Instant::now();
     for _ in 0..concurrency {
-        engine.submit(Request {
-            prompt: (0..prompt).map(|_| token()).collect(),
-            sampling: SamplingParams::GREEDY,
-            max_tokens: Some(decode),
-            end_ids: Arc::from([]),
-            logprobs: None,
-        })?;
+        let prompt = (0..prompt).map(|_| token()).collect();
+        engine.submit(Request { max_tokens: Some(decode), ..Request::new(prompt, SamplingParams::GREEDY, Arc::from([])) })?;
     }
     let mut events: Vec<Event> = Vec::new();
     let (mut first, mut tokens, mut finished) = (0, 0, 0);

@@ -62,7 +62,7 @@ pub(super) enum Ending {
 impl Answer {
     /// An answer to a prompt of that many tokens, whose request the engine has accepted.
     pub(super) fn new(service: Arc<Service>, updates: Updates, stop: Vec<String>, prompt_tokens: usize) -> Self {
-        let usage = Usage { prompt_tokens, completion_tokens: 0 };
+        let usage = Usage { prompt_tokens, cached_tokens: 0, completion_tokens: 0 };
         Self { service, updates, text: Text::new(stop), usage }
     }
 
@@ -88,7 +88,7 @@ impl Answer {
                     let ending = match reason {
                         _ if stopped => Ending::Stop,
                         FinishReason::End(_) => Ending::Stop,
-                        FinishReason::MaxTokens | FinishReason::Context => Ending::Length,
+                        FinishReason::MaxTokens | FinishReason::Context | FinishReason::Deadline => Ending::Length,
                         FinishReason::Cancelled => return Err(self.service.worker.gone()),
                     };
                     return Ok(Part::End(piece, ending, usage));

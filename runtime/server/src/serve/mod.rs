@@ -145,6 +145,8 @@ impl Service {
             max_tokens: Some(max_tokens.unwrap_or(room)),
             end_ids: Arc::from(self.served.tokenizer.end_ids()),
             logprobs,
+            constraint: None,
+            deadline: None,
         };
         let mut updates = self.worker.submit(request, place)?;
         match updates.next().await {

@@ -76,6 +76,7 @@ impl Sampling {
             // The API's range includes 0: the fewest tokens whose mass reaches it are one, as for any tiny mass.
             top_p: self.top_p.map_or(spec.top_p, |p| (p as f32).max(f32::MIN_POSITIVE)),
             seed: self.seed.unwrap_or_else(random_seed),
+            ..SamplingParams::GREEDY
         }
     }
 }
@@ -93,7 +94,7 @@ mod tests {
         let spec = Sampling::default().resolve(SPEC);
         assert_eq!((spec.temperature, spec.top_p, spec.top_k), (0.6, 0.9, 20));
         let given = Sampling { temperature: Some(1.5), top_p: Some(0.5), top_k: Some(0), seed: Some(7) }.resolve(SPEC);
-        assert_eq!(given, SamplingParams { temperature: 1.5, top_p: 0.5, top_k: 0, seed: 7 });
+        assert_eq!(given, SamplingParams { temperature: 1.5, top_p: 0.5, top_k: 0, seed: 7, ..SamplingParams::GREEDY });
     }
 
     #[test]

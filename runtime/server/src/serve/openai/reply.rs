@@ -138,7 +138,7 @@ fn finish_reason(ending: Ending) -> &'static str {
 }
 
 fn counts(usage: Usage) -> Value {
-    let Usage { prompt_tokens, completion_tokens } = usage;
+    let Usage { prompt_tokens, completion_tokens, .. } = usage;
     json!({
         "prompt_tokens": prompt_tokens,
         "completion_tokens": completion_tokens,
