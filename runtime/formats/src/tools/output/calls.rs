@@ -195,6 +195,12 @@ impl Calls {
 
     /// Nothing follows.
     pub(crate) fn finish(&mut self, ending: OutputEnd, out: &mut Out<'_>) {
+        self.close(ending, out);
+        self.text.finish(out);
+    }
+
+    /// What was held back is decided: no call goes on behind this.
+    pub(crate) fn close(&mut self, ending: OutputEnd, out: &mut Out<'_>) {
         let held = self.tags.take();
         held.chars().for_each(|c| self.plain(c, out));
         if let Some(mut reader) = self.reader.take() {
@@ -213,6 +219,5 @@ impl Calls {
             }
             self.left(out);
         }
-        self.text.finish(out);
     }
 }

@@ -177,6 +177,7 @@ impl Harmony {
 
     /// A tag between messages.
     fn border(&mut self, tag: &'static str, out: &mut Out<'_>) {
+        self.answer.close(out);
         match tag {
             _ if ENDS.contains(&tag) && !matches!(self.state, State::Called) => {
                 tag.chars().for_each(|c| self.answer.push(c, out))

@@ -200,6 +200,13 @@ impl Answer {
         }
     }
 
+    /// A message ends here, and with it what it has begun.
+    fn close(&mut self, out: &mut Out<'_>) {
+        if let Self::Calls(calls) = self {
+            calls.close(OutputEnd::Complete, out);
+        }
+    }
+
     fn complete(&self) -> usize {
         match self {
             Self::Plain(_) => 0,
