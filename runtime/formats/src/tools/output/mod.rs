@@ -20,9 +20,9 @@
 //!
 //! | parser | is a call too | ends by itself without | is content |
 //! |---|---|---|---|
-//! | hermes | keys in any order; no arguments or `null` (`{}`); several objects in one tag | `</tool_call>` | JSON that breaks off or is none; arguments that are no object; a second name or arguments; what stands between the object and `</tool_call>` |
+//! | hermes | keys in any order; no arguments or `null` (`{}`); arguments in a string; several objects in one tag | `</tool_call>` | JSON that breaks off or is none; arguments that are no object; a second name or arguments; what stands between the object and `</tool_call>` |
 //! | qwen3_coder | `<function=f>` without `<tool_call>`; a parameter that the next one's tag, on a line of its own, ends | `</tool_call>`; `</function>` behind a parameter; `</parameter>` before `</function>` that ends all | `<function=f>` with neither parameter nor end behind it; a parameter that breaks off |
-//! | mistral | `[CALL_ID]id` before `[ARGS]`; `f{..}` without `[ARGS]`; a list of objects, or one object; no arguments or `null` in these | `]` of the list | a name with anything else behind it; an empty list; elements of a list from the first that is no call |
+//! | mistral | `[CALL_ID]id` before `[ARGS]`; `f{..}` without `[ARGS]`; a list of objects, or one object, which read as hermes' do | `]` of the list | a name with anything else behind it; an empty list; elements of a list from the first that is no call |
 //! | bare_json | objects at the beginning of a line, with keys `id` and `type` beside the two | | an object with any other key, without arguments, in a code block, or inside another value or sentence |
 //! | llama3_json | the same anywhere but in a code block, behind `<\|python_tag\|>` or without, separated by `;`; `arguments` for `parameters` | | the same, and `<\|python_tag\|>` with anything else |
 //! | deepseek | a call without the outer tags; whitespace between the parts | both closing tags | a name with anything but an object behind it; the older form of V3 |

@@ -44,6 +44,8 @@ fn hermes() {
             ("<tool_call>{\"arguments\": {\"a\": \"x\"}, \"name\": \"f\"}</tool_call>", "f{\"a\":\"x\"}"),
             ("<tool_call>{\"name\": \"f\"}</tool_call>", "f{}"),
             ("<tool_call>{\"name\": \"f\", \"arguments\": null}</tool_call>", "f{}"),
+            ("<tool_call>{\"name\": \"f\", \"arguments\": \"{\\\"a\\\": \\\"\\\\u00e9\\\"}\"}</tool_call>", "f{\"a\":\"é\"}"),
+            ("<tool_call>{\"arguments\": \"{}\", \"name\": \"f\"}</tool_call>", "f{}"),
             ("<tool_call>{\"id\": [1, {\"name\": \"g\"}], \"name\": \"f\", \"arguments\": {}, \"x\": 1.5}</tool_call>", "f{}"),
             ("<tool_call>{\"na\\u006de\": \"\\u0066\", \"arguments\": {\"a\": \"\\u00e9\"}}</tool_call>", "f{\"a\":\"é\"}"),
             ("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"1\", \"a\": \"2\"}}</tool_call>", "f{\"a\":\"2\"}"),
@@ -54,7 +56,9 @@ fn hermes() {
             ("<tool_call><tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>", "<tool_call> | f{}"),
             // No calls.
             ("<tool_call>{\"name\": \"h\", \"arguments\": {\"a\": \"<tool_call>{\\\"name\\\": \\\"f\\\"}\"}}</tool_call>", ""),
-            ("<tool_call>{\"name\": \"f\", \"arguments\": \"{}\"}</tool_call>", ""),
+            ("<tool_call>{\"name\": \"f\", \"arguments\": \"[]\"}</tool_call>", ""),
+            ("<tool_call>{\"name\": \"f\", \"arguments\": \"{} {}\"}</tool_call>", ""),
+            ("<tool_call>{\"name\": \"f\", \"arguments\": []}</tool_call>", ""),
             ("<tool_call>{\"name\": \"f\", \"arguments\": {}, \"arguments\": {}}</tool_call>", ""),
             ("<tool_call>{\"name\": \"f\", \"name\": \"g\", \"arguments\": {}}</tool_call>", ""),
             ("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": }}</tool_call>", ""),
@@ -141,6 +145,7 @@ fn bare_json_and_llama() {
             ("{\"name\": \"h\", \"arguments\": {}}", ""),
             ("{\"name\": \"f\"}", ""),
             ("{\"name\": \"f\", \"parameters\": {}}", ""),
+            ("{\"name\": \"f\", \"arguments\": \"{}\"}", ""),
             ("{not json}", ""),
         ],
     );
