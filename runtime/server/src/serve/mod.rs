@@ -7,6 +7,8 @@
 mod answer;
 mod error;
 mod fields;
+mod ids;
+mod observe;
 mod openai;
 mod prompt;
 mod request;
@@ -16,7 +18,7 @@ mod worker;
 use std::borrow::Cow;
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::serve::ListenerExt;
 use serde_json::Value;
@@ -26,7 +28,8 @@ use tokio::net::TcpListener;
 
 use answer::Answer;
 use error::ApiError;
-use request::GenerateRequest;
+use observe::{Nobody, Observer};
+use request::{GenerateRequest, Prompt};
 use worker::{Running, Update, Worker};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
@@ -78,6 +81,7 @@ struct Service {
     max_body_bytes: usize,
     /// Seconds since 1970.
     started: u64,
+    observer: Arc<dyn Observer>,
 }
 
 /// A server whose engine runs, and which does not listen yet.
@@ -91,7 +95,14 @@ impl Server {
     /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
     pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
         let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
-        let service = Service { served, plan, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
+        let service = Service {
+            served,
+            plan,
+            worker,
+            max_body_bytes: limits.max_body_bytes,
+            started: seconds_since_1970(),
+            observer: Arc::new(Nobody),
+        };
         Ok(Self { service: Arc::new(service), engine })
     }
 
@@ -128,12 +139,9 @@ impl Service {
     async fn generate(self: &Arc<Self>, request: GenerateRequest) -> Result<Answer, ApiError> {
         // First, so that a flood of requests costs nothing more.
         let place = self.worker.place()?;
-        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs } = request;
+        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs, timeout, .. } = request;
         let field = prompt.field();
-        let service = Arc::clone(self);
-        // A long prompt takes a while, in which others want their tokens.
-        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
-        let ids = ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))??;
+        let ids = self.token_ids(prompt).await?;
         let (prompt_tokens, context) = (ids.len(), self.served.context);
         let room = context.saturating_sub(prompt_tokens);
         if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
@@ -146,7 +154,7 @@ impl Service {
             end_ids: Arc::from(self.served.tokenizer.end_ids()),
             logprobs,
             constraint: None,
-            deadline: None,
+            deadline: timeout.map(|timeout| Instant::now() + timeout),
         };
         let mut updates = self.worker.submit(request, place)?;
         match updates.next().await {
@@ -154,6 +162,25 @@ impl Service {
             Some(_) => Ok(Answer::new(Arc::clone(self), updates, stop, prompt_tokens)),
             None => Err(self.worker.gone()),
         }
+    }
+
+    /// Tokens of a prompt: what [`Service::generate`] would compute.
+    async fn count(self: &Arc<Self>, prompt: &Prompt) -> Result<usize, ApiError> {
+        self.token_ids(prompt.clone()).await.map(|ids| ids.len())
+    }
+
+    /// A long prompt takes a while, in which others want their tokens.
+    async fn token_ids(self: &Arc<Self>, prompt: Prompt) -> Result<Vec<u32>, ApiError> {
+        let service = Arc::clone(self);
+        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
+        ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))?
+    }
+
+    /// An id for a call that begins: the dialect's prefix and 24 letters and digits, or 9 of them alone for a model whose templates
+    /// take no other.
+    fn call_id(&self, prefix: &str) -> String {
+        let parser = self.served.template.as_ref().and_then(ChatTemplate::tools).map(|tools| tools.parser);
+        ids::call_id(prefix, parser)
     }
 }
 

@@ -11,7 +11,6 @@ use axum::{Json, Router};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Part, Piece};
 use super::error::ApiError;
 use super::openai::{self, Delivery, Reply, Route};
 use super::request::GenerateRequest;
@@ -75,21 +74,9 @@ async fn answer(service: Arc<Service>, route: Route, request: GenerateRequest, d
     if delivery.stream {
         return Ok(openai::stream(service, reply, answer, delivery.include_usage));
     }
-    whole(&service, &reply, answer).await
-}
-
-/// Waits for the end. When the client leaves, this is dropped, and the answer with it.
-async fn whole(service: &Service, reply: &Reply, mut answer: Answer) -> Result<Response, ApiError> {
-    let mut all = Piece::default();
-    loop {
-        match answer.next().await? {
-            Part::Text(piece) => all.append(piece),
-            Part::End(piece, ending, usage) => {
-                all.append(piece);
-                return Ok(Json(reply.whole(&service.served.tokenizer, &all, ending, usage)).into_response());
-            }
-        }
-    }
+    // When the client leaves, this is dropped, and the answer with it.
+    let whole = answer.whole().await?;
+    Ok(Json(reply.whole(&service.served.tokenizer, &whole)).into_response())
 }
 
 /// The JSON of a body. A key that stands twice in an object is an error, since readers that take the first or the last one
