@@ -90,8 +90,7 @@ pub(super) async fn json(request: Request, limits: BodyLimits) -> Result<Value, 
 async fn read(body: Body, limit: usize) -> Result<Vec<u8>, ApiError> {
     let (mut stream, mut bytes) = (body.into_data_stream(), Vec::new());
     while let Some(more) = stream.next().await {
-        let more =
-            more.map_err(|error| ApiError::request("invalid_body", format!("the body cannot be read: {error}")))?;
+        let more = more.map_err(|error| ApiError::request("invalid_body", format!("the body cannot be read: {error}")))?;
         if bytes.len() + more.len() > limit {
             return Err(ApiError::too_large(None, limit));
         }

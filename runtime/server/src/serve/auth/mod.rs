@@ -41,12 +41,16 @@ impl Access {
     /// Whether a request may be answered by a server that listens on loopback or not.
     pub(super) fn check(&self, method: &Method, path: &str, headers: &HeaderMap, loopback: bool) -> Result<Granted, ApiError> {
         let host = origin::host(headers)?;
-        if loopback && !origin::is_loopback_name(host) && !self.hosts.iter().any(|known| known.eq_ignore_ascii_case(origin::name(host))) {
+        if loopback
+            && !origin::is_loopback_name(host)
+            && !self.hosts.iter().any(|known| known.eq_ignore_ascii_case(origin::name(host)))
+        {
             return Err(ApiError::host(origin::name(host)));
         }
         let origin = self.origin(headers, host)?;
         // A browser asks before it sends a key along, and shows no key when it asks.
-        let preflight = method == Method::OPTIONS && origin.is_some() && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let preflight =
+            method == Method::OPTIONS && origin.is_some() && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         if preflight || self.keys.is_empty() || OPEN.contains(&path) {
             return Ok(Granted { key: None, origin });
         }
@@ -180,7 +184,9 @@ mod tests {
 
     #[test]
     fn on_loopback_only_names_of_loopback_lead_here() {
-        for name in ["localhost", "LOCALHOST:8080", "127.0.0.1:80", "127.8.9.1", "[::1]:8080", "box.lan", "Box.lan:1", "a.localhost"] {
+        for name in
+            ["localhost", "LOCALHOST:8080", "127.0.0.1:80", "127.8.9.1", "[::1]:8080", "box.lan", "Box.lan:1", "a.localhost"]
+        {
             assert!(check(&Method::GET, "/health", &[("host", name)]).is_ok(), "{name}");
         }
         for name in ["evil.example", "127.0.0.1.evil.example:80", "localhost.evil", "192.168.0.1", "[::2]", "0.0.0.0", ""] {

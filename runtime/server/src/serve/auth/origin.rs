@@ -18,7 +18,9 @@ pub enum Origin {
 
 /// Why a text is no origin.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no origin: one is a scheme, a host and perhaps a port, such as https://app.example or http://localhost:3000, and `*` is all")]
+#[error(
+    "`{0}` is no origin: one is a scheme, a host and perhaps a port, such as https://app.example or http://localhost:3000, and `*` is all"
+)]
 pub struct OriginError(String);
 
 impl FromStr for Origin {
@@ -85,10 +87,22 @@ mod tests {
 
     #[test]
     fn an_origin_is_a_scheme_and_a_host() {
-        for good in ["https://app.example", "http://localhost:3000", "tauri://localhost", "http://[::1]:80", "HTTPS://App.Example"] {
+        for good in
+            ["https://app.example", "http://localhost:3000", "tauri://localhost", "http://[::1]:80", "HTTPS://App.Example"]
+        {
             assert!(good.parse::<Origin>().unwrap().allows(&good.to_ascii_lowercase()), "{good}");
         }
-        for bad in ["", "app.example", "https://", "https://app.example/", "https://a/b", "https://*.example", "null", "a, b", "https://a b"] {
+        for bad in [
+            "",
+            "app.example",
+            "https://",
+            "https://app.example/",
+            "https://a/b",
+            "https://*.example",
+            "null",
+            "a, b",
+            "https://a b",
+        ] {
             assert_eq!(bad.parse::<Origin>(), Err(OriginError(bad.to_owned())));
         }
         assert!("*".parse::<Origin>().unwrap().allows("null"));

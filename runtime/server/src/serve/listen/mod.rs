@@ -1,6 +1,8 @@
 //! The listener: connections, each with its limits, until the server is to end.
 
+mod front;
 mod io;
+mod opening;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -9,7 +11,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Request, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -24,7 +25,11 @@ use tower_service::Service;
 use super::error::ApiError;
 use super::limits::HttpLimits;
 use super::metrics::Metrics;
+pub(super) use front::{Front, front};
+pub(super) use io::Closed;
 use io::{Guarded, Progress, Times};
+use opening::Gate;
+pub use opening::Opening;
 
 /// Time that a client without a place has to read that there is none.
 const LINGER: Duration = Duration::from_secs(1);
@@ -39,9 +44,9 @@ pub(super) struct Peer(pub(super) SocketAddr);
 
 /// Accepts connections until `stop` changes, then lets those that are answered end, and returns when all have ended. Dropping it
 /// closes them.
-pub(super) async fn listen(
+async fn listen(
     listener: TcpListener,
-    router: Router,
+    gate: Arc<Gate>,
     limits: HttpLimits,
     metrics: Arc<Metrics>,
     stop: watch::Receiver<bool>,
@@ -53,13 +58,14 @@ pub(super) async fn listen(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stopped.wait_for(|stop| *stop) => break,
+            () = told(&mut stopped) => break,
             Some(_) = connections.join_next() => continue,
         };
         match accepted {
             Ok((stream, peer)) => match Arc::clone(&places).try_acquire_owned() {
                 Ok(place) => {
-                    let connection = Connection { router: router.clone(), limits, metrics: Arc::clone(&metrics), peer, _place: place };
+                    let connection =
+                        Connection { gate: Arc::clone(&gate), limits, metrics: Arc::clone(&metrics), peer, _place: place };
                     connections.spawn(connection.run(stream, stop.clone()));
                 }
                 Err(_) => {
@@ -80,6 +86,11 @@ pub(super) async fn listen(
     while connections.join_next().await.is_some() {}
 }
 
+/// Returns when the server is to end.
+async fn told(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await.map(drop);
+}
+
 /// True for what happens to one connection before it is accepted.
 fn is_of_connection(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
@@ -87,7 +98,7 @@ fn is_of_connection(error: &std::io::Error) -> bool {
 }
 
 struct Connection {
-    router: Router,
+    gate: Arc<Gate>,
     limits: HttpLimits,
     metrics: Arc<Metrics>,
     peer: SocketAddr,
@@ -105,7 +116,7 @@ impl Connection {
             progress.begin();
             let answering = Answering(Arc::clone(&progress));
             request.extensions_mut().insert(Peer(self.peer));
-            let answer = self.router.clone().call(request);
+            let answer = self.gate.router().call(request);
             async move {
                 let Ok(response): Result<Response<Body>, Infallible> = answer.await;
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _answering: answering }))
@@ -122,7 +133,7 @@ impl Connection {
         );
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            _ = stop.wait_for(|stop| *stop) => {
+            () = told(&mut stop) => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
