@@ -22,7 +22,7 @@ pub use engine::{ChosenToken, Engine, EngineConfig, Event, EventKind, FinishReas
 pub use generate::{Generation, Progress, generate};
 pub use logprobs::TokenLogprobs;
 pub use rng::random_seed;
-pub use sampling::{Sampler, SamplingParams};
+pub use sampling::{Sampler, SamplingParams, choice_seed};
 pub use stop::StopMatcher;
 pub use template::{ChatTemplate, Conversation};
 pub use tokenizer::{Detokenizer, SpecialTokens, Tokenizer};
