@@ -125,6 +125,11 @@ impl Tokenizer {
         Ok(ids)
     }
 
+    /// Ids of a text and nothing around it.
+    pub fn encode_bare(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        self.ids(text, false)
+    }
+
     fn ids(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, TokenizerError> {
         match &self.encoder {
             Encoder::Gguf(encoder) => Ok(encoder.encode(text)),
