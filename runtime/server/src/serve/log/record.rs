@@ -81,8 +81,8 @@ impl Record {
     /// It is answered with this status, and where that is an error, for this reason.
     pub(in crate::serve) fn status(&self, status: StatusCode, error: Option<&'static str>) {
         let mut facts = self.facts();
-        (facts.status, facts.error) = (Some(status), error);
-        if let Some(code) = error {
+        (facts.status, facts.error) = (Some(status), error.or(facts.error));
+        if let Some(code) = facts.error {
             self.metrics.refused(code);
         }
     }
@@ -118,8 +118,8 @@ impl Observer for Record {
         self.metrics.observe(occurrence);
         let mut facts = self.facts();
         match occurrence {
-            // The answer's status tells it.
-            Occurrence::Refused(_) => {}
+            // Counted with the answer's status; not every form of an error says its code.
+            Occurrence::Refused(error) => facts.error = Some(error.code),
             // Of several answers the first that is over stands for all in the line; each is counted.
             Occurrence::Ended(ending) => {
                 facts.finish.get_or_insert(Finish::of(ending));

@@ -47,12 +47,8 @@ async fn answer(
         Prompt::Chat(chat) => matches!(chat.tools.choice, ToolChoice::Named(_)),
         Prompt::Text(_) | Prompt::Tokens(_) => false,
     });
-    let reply = Reply {
-        logprobs,
-        is_named,
-        usage: delivery.include_usage,
-        ..Reply::new(route, &service.served.name, &service.fingerprint, seconds_since_1970())
-    };
+    let mut reply = Reply::new(route, &service.served.name, &service.fingerprint, seconds_since_1970());
+    (reply.logprobs, reply.is_named, reply.usage) = (logprobs, is_named, delivery.include_usage);
     let answer = service.generate_all(requests).await?;
     if delivery.stream {
         return Ok(stream::stream(service, reply, answer));

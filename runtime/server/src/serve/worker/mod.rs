@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::error::ApiError;
+use super::metrics::EngineState;
 use super::observe::Observer;
 use places::{Places, Room};
 
@@ -121,13 +122,13 @@ pub(super) struct Running {
 }
 
 /// Starts the thread. `places` sequences may run or wait at a time.
-pub(super) fn start(engine: Engine, places: usize) -> std::io::Result<(Worker, Running)> {
+pub(super) fn start(engine: Engine, places: usize, state: Arc<EngineState>) -> std::io::Result<(Worker, Running)> {
     let (commands, received) = unbounded_channel();
     let (alive, ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
         // Dropped when the thread ends, however it ends.
         let _alive = alive;
-        thread::work(engine, received);
+        thread::work(engine, received, &state);
     })?;
     Ok((Worker { commands, room: Room::new(places) }, Running { thread, ended }))
 }

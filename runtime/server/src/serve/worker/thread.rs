@@ -8,6 +8,7 @@ use tenon_engine::{Engine, Event, EventKind, FinishReason, SequenceId, Usage};
 use tokio::sync::mpsc::{UnboundedReceiver, error::TryRecvError};
 
 use super::{Client, Command, Job, News, Update};
+use crate::serve::metrics::{EngineState, Figures};
 use crate::serve::observe::Occurrence;
 
 /// One sequence of the engine.
@@ -24,13 +25,16 @@ struct Sequence {
 type Sequences = BTreeMap<SequenceId, Sequence>;
 
 /// Computes what it is sent, until there is nothing more to come.
-pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>) {
-    let mut sequences = Sequences::new();
+pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>, state: &EngineState) {
+    let (mut sequences, mut steps) = (Sequences::new(), 0);
     let mut events = Vec::new();
     let mut draining = false;
     loop {
+        // Before it may wait for something to do, and with what has come.
+        publish(state, &sequences, steps);
         draining |= !take_commands(&mut engine, &mut commands, &mut sequences, draining);
         leave(&mut engine, &mut sequences);
+        publish(state, &sequences, steps);
         if engine.is_idle() {
             if draining {
                 return;
@@ -48,7 +52,14 @@ pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>)
             }
         }
         events.drain(..).for_each(|event| tell(event, &mut sequences));
+        steps += 1;
     }
+}
+
+/// Tells metrics how things are.
+fn publish(state: &EngineState, sequences: &Sequences, steps: u64) {
+    let running = sequences.values().filter(|sequence| sequence.is_admitted).count();
+    state.set(Figures { waiting: sequences.len() - running, running, steps });
 }
 
 /// Takes what has arrived, and waits for something when there is nothing to compute. False when nothing more will come.
