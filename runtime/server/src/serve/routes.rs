@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get, post};
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -26,11 +26,11 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/v1/models/{name}", get(model))
         .route("/v1/chat/completions", post(openai::chat_completions))
         .route("/v1/completions", post(openai::completions))
-        .route("/v1/responses", any(openai::not_implemented))
-        .route("/v1/embeddings", any(openai::not_implemented))
         .route("/tokenize", post(tokenize::tokenize))
         .route("/detokenize", post(tokenize::detokenize))
-        .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
+        .fallback(async |method: Method, uri: Uri| {
+            openai::not_implemented(uri.path()).unwrap_or_else(|| ApiError::route(method.as_str(), uri.path()))
+        })
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
         .layer(DefaultBodyLimit::max(service.max_body_bytes))
         .with_state(service)
