@@ -34,14 +34,11 @@ impl Functions {
         self.0.iter().find(|function| function.name == name)
     }
 
-    /// Whether a name may begin like this.
+    /// Whether a name may begin like this, be it one of a function or not: a call of another one is read to its end too.
     pub(crate) fn may_begin(&self, name: &str) -> bool {
         const LONGEST: usize = 256;
-        if self.0.is_empty() {
-            name.len() <= LONGEST && !name.contains(|c: char| c.is_whitespace() || c.is_control() || "<>[]{}\"".contains(c))
-        } else {
-            self.0.iter().any(|function| function.name.starts_with(name))
-        }
+        let is_word = |c: char| !c.is_whitespace() && !c.is_control() && !"<>[]{}\"".contains(c);
+        name.len() <= LONGEST && name.chars().all(is_word) || self.0.iter().any(|function| function.name.starts_with(name))
     }
 }
 
@@ -55,15 +52,22 @@ pub(crate) struct Progress {
     pub(crate) is_told: bool,
     /// What is read is no call.
     pub(crate) is_rejected: bool,
-    /// A call ended with this character.
-    pub(crate) has_ended: bool,
+    /// A call ended with this character, or what belongs to it did: what was read is no text.
+    pub(crate) is_layout: bool,
+    /// After the first call, nothing is one.
+    only_one: bool,
     /// Calls that are complete.
     pub(crate) complete: usize,
 }
 
 impl Progress {
-    pub(crate) fn new(functions: Functions) -> Self {
-        Self { functions, index: 0, is_told: false, is_rejected: false, has_ended: false, complete: 0 }
+    pub(crate) fn new(functions: Functions, only_one: bool) -> Self {
+        Self { functions, index: 0, is_told: false, is_rejected: false, is_layout: false, only_one, complete: 0 }
+    }
+
+    /// Whether a further call may begin.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.only_one || self.complete == 0
     }
 
     /// What was told of a call stays, and it never ends.
@@ -88,7 +92,7 @@ impl Call<'_, '_> {
         if self.is_muted || self.progress.is_rejected {
             return;
         }
-        if !self.progress.functions.has(name) {
+        if !self.progress.is_open() || !self.progress.functions.has(name) {
             return self.reject();
         }
         self.out.begin(self.progress.index, name);
@@ -111,9 +115,16 @@ impl Call<'_, '_> {
         if self.progress.is_told && !self.is_muted {
             self.out.end(self.progress.index);
             self.progress.is_told = false;
-            self.progress.has_ended = true;
+            self.progress.is_layout = true;
             self.progress.index += 1;
             self.progress.complete += 1;
+        }
+    }
+
+    /// What was read since the call that ended belongs to it.
+    pub(crate) fn layout(&mut self) {
+        if !self.is_muted {
+            self.progress.is_layout = true;
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::OutputEnd;
-use super::call::{Call, CallReader, Functions, Progress};
+use super::call::{Call, CallReader, Progress};
 use super::json::Step;
 use super::place::{Line, Place};
 use super::tags::{Match, TagMatcher};
@@ -42,8 +42,6 @@ pub(crate) trait Format: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub(crate) struct Calls {
     format: Box<dyn Format>,
-    /// After the first call all is content.
-    only_one: bool,
     text: Text,
     progress: Progress,
     reader: Option<Box<dyn CallReader>>,
@@ -60,13 +58,14 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(format: Box<dyn Format>, functions: Functions, parallel: bool) -> Self {
+    /// A reader of calls; `opening` is the tag with which the prompt has begun one.
+    pub(crate) fn new(format: Box<dyn Format>, progress: Progress, opening: Option<&str>) -> Self {
+        let reader = opening.map(|tag| format.opened(tag));
         Self {
             format,
-            only_one: !parallel,
             text: Text::new(Kind::Content),
-            progress: Progress::new(functions),
-            reader: None,
+            progress,
+            reader,
             raw: String::new(),
             is_text: false,
             tags: TagMatcher::default(),
@@ -76,23 +75,18 @@ impl Calls {
         }
     }
 
-    /// The prompt has begun a call with this tag.
-    pub(crate) fn begun(&mut self, reader: Box<dyn CallReader>) {
-        self.reader = Some(reader);
-    }
-
     pub(crate) fn complete(&self) -> usize {
         self.progress.complete
-    }
-
-    /// Whether content was told.
-    pub(crate) fn is_told(&self) -> bool {
-        self.text.is_told()
     }
 
     /// A mark stands here that belongs to no call.
     pub(crate) fn mark(&mut self) {
         self.text.mark();
+    }
+
+    /// What comes next is a paragraph of its own.
+    pub(crate) fn part(&mut self) {
+        self.text.part();
     }
 
     pub(crate) fn push(&mut self, c: char, out: &mut Out<'_>) {
@@ -102,7 +96,7 @@ impl Calls {
             self.give_back(out);
             self.is_text = true;
         }
-        if std::mem::take(&mut self.progress.has_ended) {
+        if std::mem::take(&mut self.progress.is_layout) {
             self.raw.clear();
             self.text.mark();
             self.may_close = true;
@@ -110,10 +104,9 @@ impl Calls {
         } else if matches!(step, Step::More | Step::Done) {
             if self.is_text { self.content(c, out) } else { self.raw.push(c) }
         }
-        let is_over = self.only_one && self.progress.complete > 0;
         match step {
-            Step::More if !is_over => self.reader = Some(reader),
-            Step::More | Step::Done => self.left(out),
+            Step::More => self.reader = Some(reader),
+            Step::Done => self.left(out),
             Step::DoneBefore => {
                 self.left(out);
                 self.push(c, out);
@@ -144,7 +137,7 @@ impl Calls {
 
     /// A character of running text.
     fn running(&mut self, c: char, out: &mut Out<'_>) {
-        let is_open = !(self.only_one && self.progress.complete > 0);
+        let is_open = self.progress.is_open();
         if self.tags.is_empty() && is_open {
             let reader = match c {
                 '{' => self.format.brace(self.line.place()),
@@ -202,13 +195,19 @@ impl Calls {
 
     /// Nothing follows.
     pub(crate) fn finish(&mut self, ending: OutputEnd, out: &mut Out<'_>) {
+        self.close(ending, out);
+        self.text.finish(out);
+    }
+
+    /// What was held back is decided: no call goes on behind this.
+    pub(crate) fn close(&mut self, ending: OutputEnd, out: &mut Out<'_>) {
         let held = self.tags.take();
         held.chars().for_each(|c| self.plain(c, out));
         if let Some(mut reader) = self.reader.take() {
             if ending == OutputEnd::Complete {
                 reader.finish(&mut Call { progress: &mut self.progress, out, is_muted: self.is_text });
                 self.progress.is_rejected = false;
-                if std::mem::take(&mut self.progress.has_ended) {
+                if std::mem::take(&mut self.progress.is_layout) {
                     self.raw.clear();
                     self.text.mark();
                 }
@@ -220,6 +219,5 @@ impl Calls {
             }
             self.left(out);
         }
-        self.text.finish(out);
     }
 }

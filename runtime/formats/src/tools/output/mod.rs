@@ -2,12 +2,20 @@
 //!
 //! A call is told as soon as it is certain to be one, and its arguments while they arrive. Deltas do not depend on how the text is cut.
 
+mod arguments;
+mod bare;
 mod call;
 mod calls;
+mod deepseek;
+mod harmony;
 mod hermes;
 mod json;
+mod mistral;
 mod named;
+mod parameter;
 mod place;
+mod qwen3_coder;
+mod schema;
 mod split;
 mod tags;
 #[cfg(test)]
@@ -19,9 +27,14 @@ use std::sync::Arc;
 
 pub use whole::{Finish, Parsed, ParsedCall, UnfinishedCall, whole};
 
-use self::call::Functions;
+use self::bare::{BareJson, Llama3Json};
+use self::call::{Functions, Progress};
 use self::calls::{Calls, Format};
+use self::deepseek::Deepseek;
+use self::harmony::Harmony;
 use self::hermes::Hermes;
+use self::mistral::Mistral;
+use self::qwen3_coder::Qwen3Coder;
 use self::split::Split;
 use self::text::{Kind, Out, Text};
 use super::{Declared, Delta, ReasoningParser, ToolParser};
@@ -76,29 +89,51 @@ pub struct OutputParser {
 enum Answer {
     Plain(Text),
     Calls(Calls),
+    Harmony(Harmony),
+}
+
+/// Who finds calls in running text; harmony has messages instead.
+fn reader(parser: ToolParser) -> Option<Box<dyn Format>> {
+    Some(match parser {
+        ToolParser::Hermes => Box::new(Hermes),
+        ToolParser::Qwen3Coder => Box::new(Qwen3Coder),
+        ToolParser::Mistral => Box::new(Mistral),
+        ToolParser::BareJson => Box::new(BareJson),
+        ToolParser::Llama3Json => Box::new(Llama3Json),
+        ToolParser::Deepseek => Box::new(Deepseek),
+        ToolParser::GptOss => return None,
+    })
 }
 
 impl OutputParser {
     /// A reader of an output that has not begun.
     pub fn new(format: OutputFormat) -> Self {
-        let split = format.reasoning.map(|reasoning| match format.begun {
+        let OutputFormat { tools, reasoning, declared, begun, parallel } = format;
+        let split = reasoning.filter(|reasoning| *reasoning != ReasoningParser::Harmony).map(|reasoning| match begun {
             Begun::Nothing => Split::new(reasoning.marks(), false),
             Begun::Reasoning => Split::new(reasoning.marks(), true),
             Begun::Call => Split::over(reasoning.marks()),
         });
-        let answer = match format.tools {
-            None => Answer::Plain(Text::last(Kind::Content)),
-            Some(parser) => {
-                let reader = match parser {
-                    _ => Box::new(Hermes) as Box<dyn Format>,
-                };
-                let opened = (format.begun == Begun::Call).then(|| parser.opening().map(|tag| reader.opened(tag))).flatten();
-                let mut calls = Calls::new(reader, Functions::new(format.declared), format.parallel);
-                if let Some(opened) = opened {
-                    calls.begun(opened);
-                }
-                Answer::Calls(calls)
+        let reasons = reasoning == Some(ReasoningParser::Harmony);
+        let calls = tools == Some(ToolParser::GptOss);
+        let progress = Progress::new(Functions::new(declared), !parallel);
+        let opening = tools.and_then(ToolParser::opening).filter(|_| begun == Begun::Call);
+        let answer = match tools.and_then(reader) {
+            Some(reader) if reasons => {
+                Answer::Harmony(Harmony::new(None, reasons, Answer::Calls(Calls::new(reader, progress, opening))))
             }
+            Some(reader) => Answer::Calls(Calls::new(reader, progress, opening)),
+            None if calls || reasons => {
+                let mut harmony =
+                    Harmony::new(Some(progress).filter(|_| calls), reasons, Answer::Plain(Text::new(Kind::Content)));
+                match begun {
+                    Begun::Nothing => {}
+                    Begun::Reasoning => harmony.reasoning_begun(),
+                    Begun::Call => harmony.header_begun(opening.unwrap_or_default()),
+                }
+                Answer::Harmony(harmony)
+            }
+            None => Answer::Plain(Text::last(Kind::Content)),
         };
         Self { split, answer, passed: String::new() }
     }
@@ -134,10 +169,7 @@ impl OutputParser {
 
     /// How many calls are complete.
     pub fn calls(&self) -> usize {
-        match &self.answer {
-            Answer::Plain(_) => 0,
-            Answer::Calls(calls) => calls.complete(),
-        }
+        self.answer.complete()
     }
 }
 
@@ -146,13 +178,40 @@ impl Answer {
         match self {
             Self::Plain(text) => text.push(c, out),
             Self::Calls(calls) => calls.push(c, out),
+            Self::Harmony(harmony) => harmony.push(c, out),
         }
     }
 
+    /// A mark stands here that belongs to no call.
     fn mark(&mut self) {
         match self {
             Self::Plain(text) => text.mark(),
             Self::Calls(calls) => calls.mark(),
+            Self::Harmony(harmony) => harmony.mark(),
+        }
+    }
+
+    /// What comes next is a paragraph of its own.
+    fn part(&mut self) {
+        match self {
+            Self::Plain(text) => text.part(),
+            Self::Calls(calls) => calls.part(),
+            Self::Harmony(harmony) => harmony.mark(),
+        }
+    }
+
+    /// A message ends here, and with it what it has begun.
+    fn close(&mut self, out: &mut Out<'_>) {
+        if let Self::Calls(calls) = self {
+            calls.close(OutputEnd::Complete, out);
+        }
+    }
+
+    fn complete(&self) -> usize {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Calls(calls) => calls.complete(),
+            Self::Harmony(harmony) => harmony.complete(),
         }
     }
 
@@ -160,6 +219,7 @@ impl Answer {
         match self {
             Self::Plain(text) => text.finish(out),
             Self::Calls(calls) => calls.finish(ending, out),
+            Self::Harmony(harmony) => harmony.finish(ending, out),
         }
     }
 }

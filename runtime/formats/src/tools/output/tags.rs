@@ -40,9 +40,9 @@ impl TagMatcher {
         self.held.is_empty()
     }
 
-    /// Bytes that are held back.
-    pub(crate) fn len(&self) -> usize {
-        self.held.len()
+    /// Bytes that are held back before `last`, the character that was pushed last.
+    pub(crate) fn before(&self, last: char) -> usize {
+        self.held.len().saturating_sub(last.len_utf8())
     }
 }
 

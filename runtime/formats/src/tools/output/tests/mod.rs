@@ -1,10 +1,13 @@
 //! Every parser: public reports, splits, round trips, noise.
 
 mod cases;
+mod fuzz;
+mod roundtrip;
 
 use serde_json::Value;
 
 use super::*;
+use crate::tools::marks;
 
 /// Deltas of an output in pieces, with neighbours joined: what a client has in the end.
 fn joined<'a>(format: &OutputFormat, pieces: impl IntoIterator<Item = &'a str>, ending: OutputEnd) -> Vec<Delta> {
