@@ -105,12 +105,12 @@ impl GrammarFactory {
     fn matcher(&self, lark: &str) -> Result<Matcher, String> {
         let parser = self.parsers.create_parser(TopLevelGrammar::from_lark(lark.to_owned())).map_err(|e| e.to_string())?;
         let mut matcher = Matcher::new(Ok(parser));
-        // A row that is too large, or a definition that never ends: better told now than in place of the first token. The library
-        // lets whitespace stand before a value, even before none.
-        let mask = matcher.compute_mask_or_eos().map_err(|e| e.to_string())?;
-        let trie = self.parsers.tok_env().tok_trie();
-        let begins = |id: u32| trie.eos_tokens().contains(&id) || !trie.token(id).trim_ascii().is_empty();
-        if mask.iter().any(begins) { Ok(matcher) } else { Err("no answer is valid".to_owned()) }
+        // A row that is too large, or a definition that never ends: better told now than in place of the first token.
+        match matcher.compute_mask_or_eos() {
+            Ok(mask) if !mask.is_zero() => Ok(matcher),
+            Err(error) if sentence(&error.to_string()) != "NoExtensionBias" => Err(error.to_string()),
+            Ok(_) | Err(_) => Err("no answer is valid".to_owned()),
+        }
     }
 }
 
