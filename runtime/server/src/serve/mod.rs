@@ -9,6 +9,7 @@
 
 mod answer;
 mod auth;
+mod constrain;
 mod error;
 mod fields;
 mod generate;
@@ -23,6 +24,8 @@ mod openapi;
 mod prompt;
 mod request;
 mod routes;
+#[cfg(test)]
+mod testing;
 mod tokenize;
 mod worker;
 
@@ -38,6 +41,7 @@ use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
+use constrain::Grammars;
 use error::ApiError;
 use limits::BodyLimits;
 use metrics::Metrics;
@@ -94,6 +98,7 @@ struct Service {
     served: Served,
     plan: Value,
     worker: Worker,
+    grammars: Grammars,
     max_body_bytes: usize,
     http: HttpLimits,
     /// Seconds since 1970.
@@ -131,7 +136,8 @@ impl Server {
             worker::start(engine, limits.max_sequences.saturating_add(limits.queue), Arc::clone(metrics.engine()))?;
         let (max_body_bytes, started) = (limits.max_body_bytes, seconds_since_1970());
         let fingerprint = fingerprint(&plan);
-        Ok((Service { served, plan, worker, max_body_bytes, http, started, metrics, fingerprint }, engine))
+        let grammars = Grammars::default();
+        Ok((Service { served, plan, worker, grammars, max_body_bytes, http, started, metrics, fingerprint }, engine))
     }
 
     /// With other limits of connections and times than the default ones.
@@ -150,8 +156,9 @@ impl Server {
     /// returns.
     pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Self { service, access, engine } = self;
-        let metrics = Arc::clone(&service.metrics);
-        let opening = Opening::with(listener, &service.served.name, service.http, access, metrics)?;
+        let (http, metrics) = (service.http, Arc::clone(&service.metrics));
+        let service = Arc::new(service);
+        let opening = Opening::with(listener, &service.served.name, http, access, metrics, Some(&service))?;
         opening.serve(service, engine, shutdown).await
     }
 }

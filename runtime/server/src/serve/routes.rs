@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, any, get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
@@ -34,9 +34,9 @@ pub(super) fn router(service: Arc<Service>) -> Router {
     table()
         .into_iter()
         .fold(Router::new(), |router, (_, path, method)| router.route(path, method))
-        .route("/v1/responses", any(openai::not_implemented))
-        .route("/v1/embeddings", any(openai::not_implemented))
-        .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
+        .fallback(async |method: Method, uri: Uri| {
+            openai::not_implemented(uri.path()).unwrap_or_else(|| ApiError::route(method.as_str(), uri.path()))
+        })
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
         .with_state(service)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::client::{post, send};
 use crate::setup::TestServer;
-use crate::{CHAT, MOMENT, chat, eventually, limited, metric, raw, rest, until};
+use crate::{CHAT, MOMENT, chat, eventually, limited, metric, raw, rest, setup, until};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -108,7 +108,7 @@ fn connections_beyond_the_limit_are_told_so() {
 #[test]
 fn a_client_that_reads_nothing_is_left_and_nobody_waits_for_it() {
     let limits = tenon_server::serve::HttpLimits { write_timeout: SHORT, ..Default::default() };
-    let server = TestServer::start_with(1, 4, Some(4096), |server| server.http(limits));
+    let server = TestServer::adjusted(setup(1, 4), Some(4096), |server| server.http(limits));
     let much = json!({"stream": true, "logprobs": true, "top_logprobs": 20});
     let lazy = post(server.address, CHAT, &chat("~x", much));
     let started = Instant::now();
