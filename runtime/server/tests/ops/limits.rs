@@ -40,7 +40,7 @@ fn a_connection_is_kept_for_a_while_between_requests() {
     let server = limited(0, |limits| (limits.header_timeout, limits.idle_timeout) = (SHORT, SHORT * 3));
     let get = "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let mut stream = BufReader::new(raw(server.address, get));
-    let mut read = |stream: &mut BufReader<TcpStream>| {
+    let read = |stream: &mut BufReader<TcpStream>| {
         let mut line = String::new();
         while !line.ends_with('}') {
             let bytes = stream.fill_buf().unwrap().to_vec();
