@@ -164,7 +164,7 @@ pub fn for_plan(plan: &Plan, wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
     let (tokenizer, template) = words(info, source, &plan.checkpoint, wanted.raw)?;
     let model = plan.load()?;
     let memory = model.memory();
-    let engine = Engine::new(model, EngineConfig { chunk: plan.chunk(), max_sequences: wanted.sequences })?;
+    let engine = Engine::new(model, EngineConfig::new(plan.chunk(), wanted.sequences))?;
     // Whole pages, of which one sequence does not get those of the others.
     let context = engine.context().min(context_pages(plan) * PAGE_SIZE);
     Ok(Loaded { info, engine, tokenizer, template, context, time: started.elapsed(), memory })

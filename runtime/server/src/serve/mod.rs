@@ -132,8 +132,8 @@ impl Server {
         http: HttpLimits,
         metrics: Arc<Metrics>,
     ) -> std::io::Result<(Service, Running)> {
-        let (worker, engine) =
-            worker::start(engine, limits.max_sequences.saturating_add(limits.queue), Arc::clone(metrics.engine()))?;
+        let books = Arc::clone(metrics.engine());
+        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue), books)?;
         let (max_body_bytes, started) = (limits.max_body_bytes, seconds_since_1970());
         let fingerprint = fingerprint(&plan);
         let grammars = Grammars::default();
