@@ -93,7 +93,7 @@ impl TestServer {
             next(tokens)
         });
         let steps = fake.steps();
-        let engine = Engine::new(Box::new(fake), EngineConfig { chunk: 32, max_sequences }).unwrap();
+        let engine = Engine::new(Box::new(fake), EngineConfig::new(32, max_sequences)).unwrap();
         let server = Server::start(
             served(Settings::default()),
             json!({ "model": MODEL }),
