@@ -41,6 +41,10 @@ pub struct ServeArgs {
     /// Snapshots of recurrent states, by which prefixes are found again [default: two for each request, as far as they fit]
     #[arg(long, value_name = "N")]
     pub snapshots: Option<u64>,
+    /// Compute every prompt, whatever an earlier one has left in the cache
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false, value_name = "BOOL")]
+    #[arg(action = ArgAction::Set, hide_default_value = true, hide_possible_values = true)]
+    pub no_prefix_cache: bool,
     #[command(flatten, next_help_heading = "Sampling")]
     pub choice: ChoiceArgs,
     #[command(flatten, next_help_heading = "Weights and memory")]

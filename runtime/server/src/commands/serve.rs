@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::{AccessArgs, ChoiceArgs, ServeArgs};
 use crate::config::API_KEY;
-use crate::load::Wanted;
+use crate::load::{CacheWanted, Wanted};
 use crate::plan::Plan;
 use crate::serve::{Access, Keys, Limits, Opening, Served, start_log};
 use crate::{Failure, load};
@@ -49,6 +49,13 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         overrides: &args.overrides,
         sequences: max_sequences,
         sequences_flag: Some("--max-sequences"),
+        cache: CacheWanted {
+            tokens: args.cache_tokens,
+            tokens_flag: Some("--cache-tokens"),
+            snapshots: args.snapshots,
+            snapshots_flag: Some("--snapshots"),
+            without_prefixes: args.no_prefix_cache,
+        },
     };
     let spec = load::entry(models, name)?.info.sampling;
     let sampling = sampling(&args.choice, spec)?;
