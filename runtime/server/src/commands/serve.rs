@@ -1,5 +1,6 @@
 //! `serve`: a model over HTTP, until a signal ends it.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -31,8 +32,7 @@ const LOADING_PAUSE: Duration = Duration::from_secs(5);
 /// Serves until SIGINT or SIGTERM, then finishes what it has begun.
 pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
     if args.print_config {
-        print!("{}", args.settings);
-        return Ok(());
+        return Ok(write!(std::io::stdout(), "{}", args.settings)?);
     }
     let Some(name) = args.model.as_deref() else {
         return Err("no model is named: `tenon-server serve NAME`, TENON_SERVER_MODEL, or `model` in the file of --config; `tenon-server list` \
