@@ -9,6 +9,7 @@ mod call;
 mod declared;
 mod delta;
 mod dumps;
+pub mod grammar;
 mod ids;
 mod marks;
 mod output;

@@ -1,33 +1,56 @@
 //! The HTTP server: OpenAI's routes over one engine, several requests at a time.
 //!
+//! A connection has limits and times ([`listen`], [`limits`]); what comes through one passes [`listen::front`], which knows who may ask
+//! ([`auth`]) and keeps the books ([`log`], [`metrics`]).
+//!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
-//! the thread that owns the engine ([`worker`]); its tokens come back through a channel and become text ([`answer`]) in the form
-//! that the route speaks ([`openai`]).
+//! the thread that owns the engine ([`worker`], by [`generate`]); its tokens come back through a channel and become content,
+//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
 
 mod answer;
+mod auth;
+mod constrain;
 mod error;
 mod fields;
+mod generate;
+mod ids;
+mod limits;
+mod listen;
+mod log;
+mod metrics;
+mod observe;
 mod openai;
+mod openapi;
 mod prompt;
 mod request;
 mod routes;
+#[cfg(test)]
+mod testing;
+mod tokenize;
 mod worker;
 
 use std::borrow::Cow;
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::serve::ListenerExt;
+use axum::extract::Request as HttpRequest;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tenon_core::model::SamplingDefaults;
-use tenon_engine::{ChatTemplate, Engine, Request, Tokenizer};
+use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
-use answer::Answer;
+use constrain::Grammars;
 use error::ApiError;
-use request::GenerateRequest;
-use worker::{Running, Update, Worker};
+use limits::BodyLimits;
+use metrics::Metrics;
+use worker::{Running, Worker};
+
+pub use auth::{Access, KeyError, Keys, Origin, OriginError};
+pub use limits::HttpLimits;
+pub use listen::Opening;
+pub use log::{LogFormat, LogLevel, start as start_log};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -75,85 +98,76 @@ struct Service {
     served: Served,
     plan: Value,
     worker: Worker,
+    grammars: Grammars,
     max_body_bytes: usize,
+    http: HttpLimits,
     /// Seconds since 1970.
     started: u64,
+    metrics: Arc<Metrics>,
+    /// Names the configuration that answers: what a seed repeats, it repeats under the same name.
+    fingerprint: String,
 }
 
 /// A server whose engine runs, and which does not listen yet.
 #[derive(Debug)]
 pub struct Server {
-    service: Arc<Service>,
+    service: Service,
+    access: Access,
     engine: Running,
 }
 
 impl Server {
     /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
     pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
-        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
-        let service = Service { served, plan, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
-        Ok(Self { service: Arc::new(service), engine })
+        let metrics = Metrics::new(&served.name, limits.max_sequences);
+        let (service, engine) = Self::service(served, plan, engine, limits, HttpLimits::default(), metrics)?;
+        Ok(Self { service, access: Access::default(), engine })
     }
 
-    /// Answers requests until `shutdown`, then takes no more, finishes those that it has taken, and returns.
-    pub async fn run(mut self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        // Answers are many small packets, each of which somebody waits for.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        let serve = axum::serve(listener, routes::router(Arc::clone(&self.service))).with_graceful_shutdown(async {
-            let _ = stopped.await;
-        });
-        let mut serving = tokio::spawn(serve.into_future());
-        tokio::select! {
-            () = shutdown => {}
-            () = self.engine.ended() => return Err(ServeError::Engine),
-            ended = &mut serving => return ended.map_err(std::io::Error::other)?.map_err(ServeError::Accept),
-        }
-        self.service.worker.drain();
-        let _ = stop.send(());
-        self.engine.ended().await;
-        if !self.engine.join() {
-            return Err(ServeError::Engine);
-        }
-        // A client that does not read, or has sent half a request, cannot hold the server up.
-        match tokio::time::timeout(FLUSH, serving).await {
-            Ok(ended) => ended.map_err(std::io::Error::other)?.map_err(ServeError::Accept),
-            Err(_) => Ok(()),
-        }
+    fn service(
+        served: Served,
+        plan: Value,
+        engine: Engine,
+        limits: Limits,
+        http: HttpLimits,
+        metrics: Arc<Metrics>,
+    ) -> std::io::Result<(Service, Running)> {
+        let books = Arc::clone(metrics.engine());
+        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue), books)?;
+        let (max_body_bytes, started) = (limits.max_body_bytes, seconds_since_1970());
+        let fingerprint = fingerprint(&plan);
+        let grammars = Grammars::default();
+        Ok((Service { served, plan, worker, grammars, max_body_bytes, http, started, metrics, fingerprint }, engine))
+    }
+
+    /// With other limits of connections and times than the default ones.
+    pub fn http(mut self, limits: HttpLimits) -> Self {
+        self.service.http = limits;
+        self
+    }
+
+    /// For those who may ask; without this, everybody who reaches the address may.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Answers requests until `shutdown`, then takes no more, finishes those that it has taken as far as the time for it goes, and
+    /// returns.
+    pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let Self { service, access, engine } = self;
+        let (http, metrics) = (service.http, Arc::clone(&service.metrics));
+        let service = Arc::new(service);
+        let opening = Opening::with(listener, &service.served.name, http, access, metrics, Some(&service))?;
+        opening.serve(service, engine, shutdown).await
     }
 }
 
 impl Service {
-    /// Hands a request to the engine. Everything that can be refused is refused here, before the first byte of an answer.
-    async fn generate(self: &Arc<Self>, request: GenerateRequest) -> Result<Answer, ApiError> {
-        // First, so that a flood of requests costs nothing more.
-        let place = self.worker.place()?;
-        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs } = request;
-        let field = prompt.field();
-        let service = Arc::clone(self);
-        // A long prompt takes a while, in which others want their tokens.
-        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
-        let ids = ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))??;
-        let (prompt_tokens, context) = (ids.len(), self.served.context);
-        let room = context.saturating_sub(prompt_tokens);
-        if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
-            return Err(ApiError::context(field, prompt_tokens, max_tokens, context));
-        }
-        let request = Request {
-            prompt: ids,
-            sampling: sampling.resolve(self.served.sampling),
-            max_tokens: Some(max_tokens.unwrap_or(room)),
-            end_ids: Arc::from(self.served.tokenizer.end_ids()),
-            logprobs,
-            constraint: None,
-            deadline: None,
-        };
-        let mut updates = self.worker.submit(request, place)?;
-        match updates.next().await {
-            Some(Update::Refused(error)) => Err(ApiError::refused(error, field)),
-            Some(_) => Ok(Answer::new(Arc::clone(self), updates, stop, prompt_tokens)),
-            None => Err(self.worker.gone()),
-        }
+    /// The JSON of a request's body, within the limits.
+    async fn body(&self, request: HttpRequest) -> Result<Value, ApiError> {
+        let HttpLimits { max_json_depth: depth, body_timeout: time, .. } = self.http;
+        limits::json(request, BodyLimits { bytes: self.max_body_bytes, depth, time }).await
     }
 }
 
@@ -163,10 +177,17 @@ impl Service {
 /// What a route would refuse the body for, in one line.
 pub fn render(served: &Served, body: Value) -> Result<String, String> {
     let prompt = match body.get("prompt") {
-        Some(_) => openai::read_completion(body, &served.name).map(|(request, _)| request.prompt),
-        None => openai::read_to_render(body, &served.name),
+        Some(_) => openai::read_completion_to_render(body, served),
+        None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
+}
+
+/// A name for what is running: the plan has the model, its weights and the target.
+fn fingerprint(plan: &Value) -> String {
+    let digest = Sha256::digest(format!("{} {plan}", env!("CARGO_PKG_VERSION")));
+    let short: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    format!("fp_{short}")
 }
 
 fn seconds_since_1970() -> u64 {

@@ -2,42 +2,43 @@
 
 use serde_json::{Value, json};
 
-use super::{Delivery, messages, params, tools};
+use super::{Delivery, format, messages, params, reasoning, tools};
+use crate::serve::Served;
 use crate::serve::error::ApiError;
-use crate::serve::fields::Fields;
-use crate::serve::request::{Chat, GenerateRequest, Prompt, Tools};
+use crate::serve::fields::{Fields, wrong_type};
+use crate::serve::request::{Chat, GenerateRequest, Prompt};
 
 /// Most alternatives of a token.
 const MAX_TOP_LOGPROBS: i128 = 20;
 
 /// Reads a body for the model that is served.
-pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateRequest, Delivery), ApiError> {
-    read_with(body, served, tools::refuse)
-}
-
-/// Reads a body whose prompt is to be shown, which may declare tools.
-pub(in crate::serve) fn read_to_render(body: Value, served: &str) -> Result<Prompt, ApiError> {
-    read_with(body, served, tools::read).map(|(request, _)| request.prompt)
-}
-
-fn read_with(
-    body: Value,
-    served: &str,
-    tools: impl FnOnce(&mut Fields) -> Result<Tools, ApiError>,
-) -> Result<(GenerateRequest, Delivery), ApiError> {
+pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(GenerateRequest, Delivery), ApiError> {
     let mut fields = Fields::new(body, "")?;
-    params::model(&mut fields, served)?;
-    let messages = messages::read(fields.required("messages")?)?;
-    let prompt = Prompt::Chat(Chat { messages, tools: tools(&mut fields)? });
-    let max_tokens = max_tokens(&mut fields)?;
-    let sampling = params::sampling(&mut fields)?;
-    let stop = params::stop(&mut fields)?;
-    let logprobs = logprobs(&mut fields)?;
+    params::model(&mut fields, &served.name)?;
+    let chat = conversation(&mut fields, served)?;
+    let request = GenerateRequest {
+        max_tokens: max_tokens(&mut fields)?,
+        sampling: params::sampling(&mut fields, served)?,
+        stop: params::stop(&mut fields)?,
+        logprobs: logprobs(&mut fields)?,
+        n: params::n(&mut fields)?,
+        output: format::read(&mut fields)?,
+        ..GenerateRequest::new(Prompt::Chat(chat))
+    };
     let delivery = params::delivery(&mut fields)?;
-    params::not_implemented(&mut fields)?;
+    params::labels(&mut fields)?;
+    metadata(&mut fields)?;
     not_implemented(&mut fields)?;
     fields.finish()?;
-    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+    Ok((request, delivery))
+}
+
+/// What the prompt is made of, which `/tokenize` reads too.
+pub(in crate::serve) fn conversation(fields: &mut Fields, served: &Served) -> Result<Chat, ApiError> {
+    let messages = messages::read(fields.required("messages")?)?;
+    let mut chat = Chat { tools: tools::read(fields)?, ..Chat::new(messages) };
+    reasoning::read(fields, served, &mut chat)?;
+    Ok(chat)
 }
 
 /// `max_completion_tokens`, or `max_tokens` as it was called before.
@@ -63,17 +64,26 @@ fn logprobs(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
     Ok(wanted.then_some(top as usize))
 }
 
+/// `metadata`: labels in pairs.
+fn metadata(fields: &mut Fields) -> Result<(), ApiError> {
+    match fields.take("metadata") {
+        None => Ok(()),
+        Some(Value::Object(labels)) => match labels.iter().find(|(_, label)| !label.is_string()) {
+            None => Ok(()),
+            Some((key, label)) => Err(wrong_type(&format!("metadata.{key}"), "a string", label)),
+        },
+        Some(other) => Err(wrong_type("metadata", "an object", &other)),
+    }
+}
+
 /// Documented fields that are not implemented, with the values that ask for nothing.
 fn not_implemented(fields: &mut Fields) -> Result<(), ApiError> {
-    fields.unsupported("parallel_tool_calls", &[json!(true), json!(false)])?;
     fields.unsupported("functions", &[json!([])])?;
     fields.unsupported("function_call", &[json!("none")])?;
-    fields.unsupported("response_format", &[json!({"type": "text"})])?;
     fields.unsupported("modalities", &[json!(["text"])])?;
     fields.unsupported("service_tier", &[json!("auto"), json!("default")])?;
     fields.unsupported("store", &[json!(false)])?;
-    fields.unsupported("metadata", &[json!({})])?;
-    for key in ["audio", "prediction", "reasoning_effort", "verbosity", "web_search_options", "prompt_cache_retention"] {
+    for key in ["audio", "prediction", "verbosity", "web_search_options", "prompt_cache_retention"] {
         fields.unsupported(key, &[])?;
     }
     Ok(())
@@ -82,7 +92,8 @@ fn not_implemented(fields: &mut Fields) -> Result<(), ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::request::Sampling;
+    use crate::serve::request::{OutputShape, Sampling};
+    use crate::serve::testing::served;
 
     fn body(more: Value) -> Value {
         let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
@@ -91,35 +102,43 @@ mod tests {
     }
 
     fn accepted(more: Value) -> (GenerateRequest, Delivery) {
-        read(body(more.clone()), "m").unwrap_or_else(|error| panic!("{more}: {error:?}"))
+        read(body(more.clone()), &served()).unwrap_or_else(|error| panic!("{more}: {error:?}"))
     }
 
     fn refused(more: Value) -> (String, &'static str, String) {
-        let error = read(body(more.clone()), "m").expect_err(&more.to_string());
+        let error = read(body(more.clone()), &served()).expect_err(&more.to_string());
         (error.param.unwrap_or_default(), error.code, error.message)
     }
 
     #[test]
     fn a_plain_request_leaves_everything_open() {
         let (request, delivery) = accepted(json!({}));
-        let expected = GenerateRequest {
-            prompt: Prompt::Chat(Chat { messages: vec![json!({"role": "user", "content": "Hi"})], tools: Tools::default() }),
-            sampling: Sampling::default(),
-            max_tokens: None,
-            stop: vec![],
-            logprobs: None,
-        };
+        let chat = Chat::new(vec![json!({"role": "user", "content": "Hi"})]);
+        let expected = GenerateRequest::new(Prompt::Chat(chat));
         assert_eq!((request, delivery), (expected, Delivery::default()));
     }
 
     #[test]
     fn every_parameter_arrives() {
         let (request, delivery) = accepted(json!({
-            "temperature": 0.5, "top_p": 1, "top_k": 3, "seed": -1, "max_completion_tokens": 9, "stop": ["a", "b"],
-            "logprobs": true, "top_logprobs": 2, "stream": true, "stream_options": {"include_usage": true},
+            "temperature": 0.5, "top_p": 1, "top_k": 3, "min_p": 0.25, "seed": -1, "max_completion_tokens": 9, "stop": ["a", "b"],
+            "frequency_penalty": -2, "presence_penalty": 2.0, "repetition_penalty": 1.5, "logit_bias": {"0": -100, "1": 0.5},
+            "logprobs": true, "top_logprobs": 2, "stream": true, "stream_options": {"include_usage": true}, "n": 3,
+            "response_format": {"type": "json_object"},
         }));
-        let sampling = Sampling { temperature: Some(0.5), top_p: Some(1.0), top_k: Some(3), seed: Some(u64::MAX) };
+        let sampling = Sampling {
+            temperature: Some(0.5),
+            top_p: Some(1.0),
+            top_k: Some(3),
+            min_p: Some(0.25),
+            frequency_penalty: Some(-2.0),
+            presence_penalty: Some(2.0),
+            repetition_penalty: Some(1.5),
+            logit_bias: vec![(0, -100.0), (1, 0.5)],
+            seed: Some(u64::MAX),
+        };
         assert_eq!(request.sampling, sampling);
+        assert_eq!((request.n, request.output), (3, OutputShape::JsonObject));
         assert_eq!((request.max_tokens, request.stop, request.logprobs), (Some(9), vec!["a".into(), "b".into()], Some(2)));
         assert_eq!(delivery, Delivery { stream: true, include_usage: true });
         assert_eq!(accepted(json!({"logprobs": true})).0.logprobs, Some(0));
@@ -131,6 +150,7 @@ mod tests {
         accepted(json!({
             "n": 1, "frequency_penalty": 0, "presence_penalty": 0.0, "logit_bias": {}, "user": "u", "tools": [], "tool_choice": "none",
             "response_format": {"type": "text"}, "store": false, "service_tier": "auto", "parallel_tool_calls": true,
+            "reasoning_effort": "none", "chat_template_kwargs": {}, "add_generation_prompt": true, "metadata": {"a": "b"},
             "top_logprobs": 0, "logprobs": false, "stop": null, "max_tokens": 4, "max_completion_tokens": 4, "audio": null,
         }));
     }
@@ -163,6 +183,26 @@ mod tests {
                 "include_usages",
             ),
             (json!({"frequency_penalty": 100.0}), "frequency_penalty", "100"),
+            (json!({"min_p": 1.5}), "min_p", "1.5"),
+            (json!({"repetition_penalty": 0}), "repetition_penalty", "0"),
+            (json!({"logit_bias": [1]}), "logit_bias", "array"),
+            (json!({"logit_bias": {"1000000000": 5}}), "logit_bias.1000000000", "1000000000"),
+            (json!({"logit_bias": {"2": 5}}), "logit_bias.2", "0 to 1"),
+            (json!({"logit_bias": {"01": 5}}), "logit_bias.01", "01"),
+            (json!({"logit_bias": {"a": 5}}), "logit_bias.a", "token ids"),
+            (json!({"logit_bias": {"1": 101}}), "logit_bias.1", "101"),
+            (json!({"n": 0}), "n", "0"),
+            (json!({"n": 129}), "n", "128"),
+            (json!({"metadata": {"a": 1}}), "metadata.a", "string"),
+            (json!({"chat_template_kwargs": []}), "chat_template_kwargs", "array"),
+            (json!({"chat_template_kwargs": {"tools": []}}), "chat_template_kwargs.tools", "tools"),
+            (json!({"continue_final_message": true}), "continue_final_message", "assistant"),
+            (
+                json!({"continue_final_message": true, "add_generation_prompt": true}),
+                "continue_final_message",
+                "add_generation_prompt",
+            ),
+            (json!({"reasoning_effort": "low"}), "reasoning_effort", "does not reason"),
             (json!({"user": 1}), "user", "1"),
         ] {
             let (found, _, message) = refused(more.clone());
@@ -174,14 +214,11 @@ mod tests {
     #[test]
     fn what_is_not_implemented_and_what_does_not_exist_is_refused_by_name() {
         for (more, param) in [
-            (json!({"n": 2}), "n"),
-            (json!({"presence_penalty": 1}), "presence_penalty"),
-            (json!({"logit_bias": {"1000000000": 5}}), "logit_bias"),
-            (json!({"tools": [{"type": "function"}]}), "tools"),
-            (json!({"tools": [], "tool_choice": "required"}), "tool_choice"),
-            (json!({"response_format": {"type": "json_object"}}), "response_format"),
+            (json!({"store": true}), "store"),
+            (json!({"functions": [{"name": "f"}]}), "functions"),
+            (json!({"function_call": "auto"}), "function_call"),
+            (json!({"verbosity": "low"}), "verbosity"),
             (json!({"modalities": ["text", "audio"]}), "modalities"),
-            (json!({"reasoning_effort": "low"}), "reasoning_effort"),
         ] {
             let (found, code, _) = refused(more.clone());
             assert_eq!((found.as_str(), code), (param, "unsupported_parameter"), "{more}");
@@ -191,13 +228,28 @@ mod tests {
     }
 
     #[test]
+    fn a_template_is_told_what_it_is_to_be_told() {
+        let chat = |more: Value| match accepted(more).0.prompt {
+            Prompt::Chat(chat) => chat,
+            other => panic!("{other:?}"),
+        };
+        let kwargs = chat(json!({"chat_template_kwargs": {"enable_thinking": false}}));
+        assert_eq!(Value::Object(kwargs.variables), json!({"enable_thinking": false}));
+        assert!(kwargs.add_generation_prompt && !kwargs.continue_final_message);
+        let messages = json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]);
+        let continued = chat(json!({"messages": messages, "continue_final_message": true}));
+        assert!(continued.continue_final_message && !continued.add_generation_prompt);
+        assert!(!chat(json!({"add_generation_prompt": false})).add_generation_prompt);
+    }
+
+    #[test]
     fn the_model_and_the_messages_must_be_there() {
-        let param = |body: Value| read(body, "m").unwrap_err().param.unwrap();
+        let param = |body: Value| read(body, &served()).unwrap_err().param.unwrap();
         assert_eq!(param(json!({"messages": []})), "model");
         assert_eq!(param(json!({"model": 3})), "model");
         assert_eq!(param(json!({"model": "m"})), "messages");
         assert_eq!(param(json!({"model": "m", "messages": "Hi"})), "messages");
-        let unknown = read(json!({"model": "gpt"}), "m").unwrap_err();
+        let unknown = read(json!({"model": "gpt"}), &served()).unwrap_err();
         assert_eq!((unknown.status.as_u16(), unknown.code), (404, "model_not_found"));
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Delivery, params};
+use crate::serve::Served;
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
 use crate::serve::request::{GenerateRequest, Prompt};
@@ -12,44 +13,63 @@ const DEFAULT_MAX_TOKENS: usize = 16;
 /// Most alternatives of a token.
 const MAX_LOGPROBS: i128 = 5;
 
-/// Reads a body for the model that is served.
-pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateRequest, Delivery), ApiError> {
+/// Reads a body for the model that is served: a request for each of its prompts.
+pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(Vec<GenerateRequest>, Delivery), ApiError> {
     let mut fields = Fields::new(body, "")?;
-    params::model(&mut fields, served)?;
-    let prompt = prompt(fields.required("prompt")?)?;
-    let max_tokens = Some(params::tokens(&mut fields, "max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS));
-    let sampling = params::sampling(&mut fields)?;
-    let stop = params::stop(&mut fields)?;
-    let logprobs = fields.integer("logprobs", 0..=MAX_LOGPROBS)?.map(|top| top as usize);
+    params::model(&mut fields, &served.name)?;
+    let prompts = prompts(fields.required("prompt")?)?;
+    let n = params::n(&mut fields)?;
+    let [first, ..] = &*prompts else {
+        return Err(ApiError::field("invalid_value", "prompt", "`prompt` is empty, and needs at least one prompt"));
+    };
+    let request = GenerateRequest {
+        max_tokens: Some(params::tokens(&mut fields, "max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS)),
+        sampling: params::sampling(&mut fields, served)?,
+        stop: params::stop(&mut fields)?,
+        logprobs: fields.integer("logprobs", 0..=MAX_LOGPROBS)?.map(|top| top as usize),
+        n,
+        ..GenerateRequest::new(first.clone())
+    };
     let delivery = params::delivery(&mut fields)?;
-    params::not_implemented(&mut fields)?;
-    fields.unsupported("best_of", &[json!(1)])?;
+    params::labels(&mut fields)?;
+    // As many as are asked for leave nothing to choose from.
+    fields.unsupported("best_of", &[json!(n)])?;
     fields.unsupported("echo", &[json!(false)])?;
     fields.unsupported("suffix", &[])?;
     fields.finish()?;
-    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+    let each = prompts.into_iter().map(|prompt| GenerateRequest { prompt, ..request.clone() });
+    Ok((each.collect(), delivery))
 }
 
-/// A text or token ids, alone or as the only entry of a list.
-fn prompt(value: Value) -> Result<Prompt, ApiError> {
+/// Reads a body whose prompt is to be shown.
+pub(in crate::serve) fn read_to_render(body: Value, served: &Served) -> Result<Prompt, ApiError> {
+    let (requests, _) = read(body, served)?;
+    let count = requests.len();
+    match <[GenerateRequest; 1]>::try_from(requests) {
+        Ok([request]) => Ok(request.prompt),
+        Err(_) => {
+            let message = format!("`prompt` has {count} prompts, and one is shown at a time");
+            Err(ApiError::field("unsupported_value", "prompt", message))
+        }
+    }
+}
+
+/// A text or token ids, or a list of such prompts.
+fn prompts(value: Value) -> Result<Vec<Prompt>, ApiError> {
     let list = match value {
-        Value::String(text) => return Ok(Prompt::Text(text)),
+        Value::String(text) => return Ok(vec![Prompt::Text(text)]),
         Value::Array(list) => list,
-        other => return Err(wrong_type("prompt", "a string, an array of token ids, or an array with one of them", &other)),
+        other => return Err(wrong_type("prompt", "a string, an array of token ids, or an array of those", &other)),
     };
     if list.first().is_some_and(Value::is_number) {
-        return token_ids(&list, "prompt");
+        return token_ids(&list, "prompt").map(|prompt| vec![prompt]);
     }
-    let count = list.len();
-    let Ok([only]) = <[Value; 1]>::try_from(list) else {
-        let message = format!("`prompt` has {count} prompts, and this server answers one per request");
-        return Err(ApiError::field("unsupported_value", "prompt", message));
-    };
-    match only {
+    let one = |(i, value): (usize, Value)| match value {
         Value::String(text) => Ok(Prompt::Text(text)),
-        Value::Array(ids) => token_ids(&ids, "prompt[0]"),
-        other => Err(wrong_type("prompt[0]", "a string or an array of token ids", &other)),
-    }
+        Value::Array(ids) => token_ids(&ids, &format!("prompt[{i}]")),
+        other => Err(wrong_type(&format!("prompt[{i}]"), "a string or an array of token ids", &other)),
+    };
+    list.into_iter().enumerate().map(one).collect()
 }
 
 fn token_ids(list: &[Value], at: &str) -> Result<Prompt, ApiError> {
@@ -63,32 +83,36 @@ fn token_ids(list: &[Value], at: &str) -> Result<Prompt, ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::testing::served;
 
-    fn with(key: &str, value: Value) -> Result<GenerateRequest, ApiError> {
+    fn with(key: &str, value: Value) -> Result<Vec<GenerateRequest>, ApiError> {
         let mut body = json!({"model": "m", "prompt": "Hi"});
         body[key] = value;
-        read(body, "m").map(|(request, _)| request)
+        read(body, &served()).map(|(requests, _)| requests)
     }
 
     #[test]
-    fn prompts_are_a_text_or_ids() {
-        for (value, prompt) in [
-            (json!("Hi"), Prompt::Text("Hi".into())),
-            (json!(["Hi"]), Prompt::Text("Hi".into())),
-            (json!([5, 6]), Prompt::Tokens(vec![5, 6])),
-            (json!([[5, 6]]), Prompt::Tokens(vec![5, 6])),
-            (json!([[]]), Prompt::Tokens(vec![])),
+    fn prompts_are_texts_or_ids_one_or_several() {
+        let text = |text: &str| Prompt::Text(text.into());
+        for (value, prompts) in [
+            (json!("Hi"), vec![text("Hi")]),
+            (json!(["Hi"]), vec![text("Hi")]),
+            (json!(["a", "b"]), vec![text("a"), text("b")]),
+            (json!([5, 6]), vec![Prompt::Tokens(vec![5, 6])]),
+            (json!([[5, 6]]), vec![Prompt::Tokens(vec![5, 6])]),
+            (json!([[5], [6]]), vec![Prompt::Tokens(vec![5]), Prompt::Tokens(vec![6])]),
+            (json!([[]]), vec![Prompt::Tokens(vec![])]),
         ] {
-            assert_eq!(with("prompt", value).unwrap().prompt, prompt);
+            let read: Vec<Prompt> = with("prompt", value).unwrap().into_iter().map(|request| request.prompt).collect();
+            assert_eq!(read, prompts);
         }
         for (value, param, said) in [
-            (json!(["a", "b"]), "prompt", "2 prompts"),
-            (json!([]), "prompt", "0 prompts"),
-            (json!([[1], [2]]), "prompt", "2 prompts"),
+            (json!([]), "prompt", "at least one"),
             (json!([1, "a"]), "prompt[1]", "token id"),
             (json!([-1]), "prompt[0]", "-1"),
             (json!([[1, 4_294_967_296u64]]), "prompt[0][1]", "4294967296"),
             (json!([null]), "prompt[0]", "null"),
+            (json!(["a", 1]), "prompt[1]", "the number 1"),
             (json!({}), "prompt", "an object"),
             (json!(null), "prompt", "missing"),
         ] {
@@ -100,9 +124,9 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_api() {
-        let request = with("logprobs", json!(0)).unwrap();
+        let request = with("logprobs", json!(0)).unwrap().remove(0);
         assert_eq!((request.max_tokens, request.logprobs), (Some(16), Some(0)));
-        assert_eq!(with("max_tokens", json!(3)).unwrap().max_tokens, Some(3));
+        assert_eq!(with("max_tokens", json!(3)).unwrap()[0].max_tokens, Some(3));
     }
 
     #[test]
@@ -111,7 +135,6 @@ mod tests {
             ("echo", json!(true)),
             ("suffix", json!("x")),
             ("best_of", json!(2)),
-            ("n", json!(2)),
             ("logprobs", json!(6)),
             ("logprobs", json!(true)),
             ("frequency_penalty", json!(100.0)),
@@ -120,7 +143,9 @@ mod tests {
         ] {
             assert_eq!(with(key, value).unwrap_err().param.as_deref(), Some(key));
         }
-        for (key, value) in [("echo", json!(false)), ("suffix", json!(null)), ("best_of", json!(1)), ("user", json!("u"))] {
+        for (key, value) in
+            [("echo", json!(false)), ("suffix", json!(null)), ("best_of", json!(1)), ("n", json!(2)), ("user", json!("u"))]
+        {
             assert!(with(key, value).is_ok());
         }
     }
