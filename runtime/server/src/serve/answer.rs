@@ -130,6 +130,11 @@ impl Answer {
         Self { service, updates, text: Text::new(stop), usage, ready: VecDeque::new(), ended: false }
     }
 
+    /// The tokens as far as they are known: those of the prompt from the beginning, what was cached with the first part.
+    pub(super) fn usage(&self) -> TokenUsage {
+        self.usage
+    }
+
     /// The next part; `None` after [`Part::Usage`], which is the last.
     pub(super) async fn next(&mut self) -> Result<Option<Part>, ApiError> {
         loop {

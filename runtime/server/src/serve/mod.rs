@@ -5,6 +5,7 @@
 //! that the route speaks ([`openai`]).
 
 mod answer;
+mod anthropic;
 mod error;
 mod fields;
 mod ids;

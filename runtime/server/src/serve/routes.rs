@@ -5,12 +5,14 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use super::anthropic;
 use super::error::ApiError;
 use super::openai::{self, Delivery, Reply, Route};
 use super::request::GenerateRequest;
@@ -28,9 +30,13 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/v1/models/{name}", get(model))
         .route("/v1/chat/completions", post(chat))
         .route("/v1/completions", post(completion))
+        .route("/v1/messages", post(anthropic::messages))
+        .route("/v1/messages/count_tokens", post(anthropic::count_tokens))
+        .route("/v1/complete", post(anthropic::complete))
         .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
         .layer(DefaultBodyLimit::max(service.max_body_bytes))
+        .layer(from_fn(anthropic::told_in_its_form))
         .with_state(service)
 }
 
@@ -45,12 +51,22 @@ async fn plan(State(service): State<Arc<Service>>) -> Json<Value> {
     Json(service.plan.clone())
 }
 
-async fn models(State(service): State<Arc<Service>>) -> Json<Value> {
+async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Json<Value> {
+    if anthropic::is_spoken(&headers) {
+        return Json(anthropic::models(&service));
+    }
     Json(json!({ "object": "list", "data": [model_object(&service)] }))
 }
 
-async fn model(State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
-    if name == service.served.name { Ok(Json(model_object(&service))) } else { Err(ApiError::model(&name, &service.served.name)) }
+async fn model(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, ApiError> {
+    if name != service.served.name {
+        return Err(ApiError::model(&name, &service.served.name));
+    }
+    Ok(Json(if anthropic::is_spoken(&headers) { anthropic::model(&service) } else { model_object(&service) }))
 }
 
 fn model_object(service: &Service) -> Value {
@@ -81,7 +97,7 @@ async fn answer(service: Arc<Service>, route: Route, request: GenerateRequest, d
 
 /// The JSON of a body. A key that stands twice in an object is an error, since readers that take the first or the last one
 /// disagree about what was asked.
-async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
+pub(super) async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
     if let Some(size) = announced_size(request.headers()).filter(|size| *size > limit as u64) {
         // Most clients write all of it before they read, and would see a broken connection instead of the answer.
         discard(request.into_body(), DISCARD).await;
