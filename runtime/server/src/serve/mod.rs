@@ -192,6 +192,7 @@ impl Service {
 pub fn render(served: &Served, body: Value) -> Result<String, String> {
     let prompt = match body.get("prompt") {
         Some(_) => openai::read_completion(body, &served.name).map(|(request, _)| request.prompt),
+        None if anthropic::is_its_form(&body) => anthropic::read_to_render(body, served),
         None => openai::read_to_render(body, &served.name),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)

@@ -29,5 +29,5 @@ mod thinking;
 mod tools;
 
 pub(super) use error::{respond, told_in_its_form};
-pub(super) use read::read_to_render;
+pub(super) use read::{is_its_form, read_to_render};
 pub(super) use routes::{complete, count_tokens, is_spoken, messages, model, models};

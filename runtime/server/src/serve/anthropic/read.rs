@@ -51,6 +51,21 @@ pub(in crate::serve) fn read_to_render(body: Value, served: &Served) -> Result<P
     generate(fields, served, max_tokens).map(|(request, _)| request.prompt)
 }
 
+/// Whether a body is written in this dialect. What both have is read in the same way, so that one without a sign of it is the other's.
+pub(in crate::serve) fn is_its_form(body: &Value) -> bool {
+    let items = |value: &Value, is_sign: fn(&Value) -> bool| value.as_array().is_some_and(|items| items.iter().any(is_sign));
+    let has_key = ["system", "stop_sequences", "thinking", "output_config"].iter().any(|key| body.get(key).is_some());
+    let has_tool = items(&body["tools"], |tool| tool.get("input_schema").is_some());
+    let chooses = matches!(body["tool_choice"]["type"].as_str(), Some("auto" | "any" | "tool" | "none"));
+    let has_block = |message: &Value| {
+        let kinds = ["tool_use", "tool_result", "thinking", "redacted_thinking"];
+        message["content"]
+            .as_array()
+            .is_some_and(|blocks| blocks.iter().any(|block| kinds.iter().any(|kind| block["type"] == *kind)))
+    };
+    has_key || has_tool || chooses || items(&body["messages"], has_block)
+}
+
 fn of_model(body: Value, served: &Served) -> Result<Fields, ApiError> {
     let mut fields = Fields::new(body, "")?;
     let model = fields.required_string("model")?;

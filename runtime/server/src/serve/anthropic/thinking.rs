@@ -201,7 +201,7 @@ mod tests {
             (&enabled, &template("", false), none, Some("does not reason")),
             (&adaptive, &template("", false), none, Some("does not reason")),
             (&json!({"type": "disabled"}), &template("", false), none, None),
-            (&json!({"type": "disabled"}), &template("<think>", true), none, Some("no way to turn")),
+            (&json!({"type": "disabled"}), &template("<think>{# </think> #}", true), none, Some("no way to turn")),
             (&enabled, &loud, prefill, Some("begins the answer")),
             (&adaptive, &loud, prefill, Some("begins the answer")),
             (&enabled, &loud, tools, None),

@@ -7,9 +7,10 @@ use super::*;
 /// A model without a chat format, which is not looked at before a prompt is rendered.
 fn served() -> Served {
     let dir = tempfile::tempdir().unwrap();
+    let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
     let file = json!({
         "version": "1.0", "truncation": null, "padding": null, "normalizer": null, "post_processor": null, "added_tokens": [],
-        "pre_tokenizer": null, "decoder": null, "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
+        "pre_tokenizer": bytes, "decoder": bytes, "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
     });
     std::fs::write(dir.path().join("tokenizer.json"), file.to_string()).unwrap();
     std::fs::write(dir.path().join("tokenizer_config.json"), json!({"eos_token": "a"}).to_string()).unwrap();
@@ -170,4 +171,26 @@ fn the_model_and_the_messages_must_be_there() {
     let unknown = read(json!({"model": "no-such-model"}), &served()).unwrap_err();
     assert_eq!(unknown.status.as_u16(), 404);
     assert!(unknown.message.contains("no-such-model"));
+}
+
+#[test]
+fn a_body_tells_its_dialect() {
+    for more in [
+        json!({"system": "s"}),
+        json!({"stop_sequences": []}),
+        json!({"tools": [{"name": "f", "input_schema": {}}]}),
+        json!({"tool_choice": {"type": "auto"}}),
+        json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "i"}]}]}),
+    ] {
+        assert!(is_its_form(&body(&more)), "{more}");
+    }
+    for more in [
+        json!({}),
+        json!({"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "auto"}),
+        json!({"tool_choice": {"type": "function", "function": {"name": "f"}}}),
+        json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}),
+    ] {
+        assert!(!is_its_form(&body(&more)), "{more}");
+    }
+    assert!(!is_its_form(&json!("text")));
 }
