@@ -80,11 +80,14 @@ fn thinking_turns_the_templates_reasoning_on_and_off() {
 }
 
 #[test]
-fn what_the_assistant_has_begun_stands_behind_its_header_and_without_reasoning() {
+fn what_the_assistant_has_begun_is_continued_without_reasoning() {
     let begun = json!([user("q"), assistant("It is (")]);
-    assert_eq!(prompt(&reasoning(false), begun.clone(), json!({})).unwrap(), "<user>q\n<assistant><think></think>It is (");
-    let refused = prompt(&reasoning(true), begun.clone(), json!({})).unwrap_err();
-    assert!(refused.contains("every answer begins with reasoning"), "{refused}");
+    for always in [false, true] {
+        assert_eq!(prompt(&reasoning(always), begun.clone(), json!({})).unwrap(), "<user>q\n<assistant>It is (");
+    }
     let both = prompt(&reasoning(false), begun, json!({"thinking": {"type": "adaptive"}})).unwrap_err();
     assert!(both.contains("`thinking.type`"), "{both}");
+    // Also where the text stands elsewhere too, as in the mark that would close the message.
+    let short = prompt(&served(Settings::default()), json!([user("los"), assistant("los")]), json!({})).unwrap();
+    assert_eq!(short, "<|open|>user\nlos<|close|><|open|>assistant\nlos");
 }

@@ -8,6 +8,7 @@ use super::{messages, tools};
 use crate::serve::Served;
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
+use crate::serve::openai::{chat_template_kwargs, read_model};
 use crate::serve::request::{Chat, GenerateRequest, OutputShape, Prompt, Sampling};
 
 /// Most stop sequences of a request: each is looked for behind every token.
@@ -68,8 +69,8 @@ pub(in crate::serve) fn is_its_form(body: &Value) -> bool {
 
 fn of_model(body: Value, served: &Served) -> Result<Fields, ApiError> {
     let mut fields = Fields::new(body, "")?;
-    let model = fields.required_string("model")?;
-    if model == served.name { Ok(fields) } else { Err(ApiError::model(&model, &served.name)) }
+    read_model(&mut fields, &served.name)?;
+    Ok(fields)
 }
 
 fn max_tokens(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
@@ -110,6 +111,7 @@ fn prompt(fields: &mut Fields, served: &Served, max_tokens: Option<usize>) -> Re
     }
     // Without a template there is no prompt, and rendering says so.
     let mut variables = served.template.as_ref().map_or(Ok(Map::new()), |template| thinking.variables(template, beside))?;
+    // They are more exact, so that they count where both say something.
     variables.extend(chat_template_kwargs(fields)?);
     let generation_prompt = fields.boolean("add_generation_prompt")?;
     if conversation.prefill && generation_prompt == Some(true) {
@@ -147,15 +149,6 @@ fn output_config(fields: &mut Fields) -> Result<(Option<String>, OutputShape), A
     }
     config.finish()?;
     Ok((effort, output))
-}
-
-/// `chat_template_kwargs`: further variables of the template, as on the other routes. They stand above what `thinking` sets.
-fn chat_template_kwargs(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
-    match fields.take("chat_template_kwargs") {
-        None => Ok(Map::new()),
-        Some(Value::Object(variables)) => Ok(variables),
-        Some(other) => Err(wrong_type("chat_template_kwargs", "an object", &other)),
-    }
 }
 
 fn stop_sequences(fields: &mut Fields) -> Result<Vec<String>, ApiError> {

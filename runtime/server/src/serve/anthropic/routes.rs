@@ -66,11 +66,9 @@ pub(in crate::serve) async fn count_tokens(
     Ok(Json(json!({ "input_tokens": tokens })))
 }
 
-/// `POST /v1/complete`, which the API itself has given up.
+/// `/v1/complete`, which the API itself has given up.
 pub(in crate::serve) async fn complete() -> ApiError {
-    let mut error = ApiError::route("POST", "/v1/complete");
-    error.message.push_str(": the Text Completions API is not served; /v1/messages is");
-    error
+    ApiError::not_implemented("/v1/complete", "/v1/messages is")
 }
 
 /// The models as this dialect lists them.

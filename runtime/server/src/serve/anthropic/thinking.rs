@@ -1,13 +1,13 @@
 //! `thinking` and `output_config.effort`: whether the model reasons, how much, and whether it is shown.
 
 use serde_json::{Map, Value, json};
-use tenon_engine::template::{self, message};
-use tenon_engine::{ChatTemplate, Conversation};
+use tenon_engine::ChatTemplate;
 use tenon_formats::tools::ReasoningParser;
 
 use super::blocks::one_of;
 use crate::serve::error::ApiError;
 use crate::serve::fields::Fields;
+use crate::serve::prompt;
 
 /// Fewest tokens of a budget, as the API has it.
 const MIN_BUDGET: i128 = 1024;
@@ -89,7 +89,7 @@ impl Thinking {
         let reasoning = template.reasoning();
         let mut variables = match (self.asked, reasoning) {
             (Asked::Nothing, _) | (Asked::Disabled, None) => Map::new(),
-            (Asked::Disabled, Some(reasoning)) => off(template, reasoning)?,
+            (Asked::Disabled, Some(_)) => off(template)?,
             (Asked::Adaptive | Asked::Enabled, None) => {
                 return Err(refused("and this model does not reason: its spec says `[reasoning] parser = \"none\"`"));
             }
@@ -124,16 +124,11 @@ fn refused(why: &str) -> ApiError {
 }
 
 /// Turns reasoning off, if the template can.
-fn off(template: &ChatTemplate, reasoning: ReasoningParser) -> Result<Map<String, Value>, ApiError> {
-    let variables = reasoning.variables(false);
-    let probe = [message("user", "x")];
-    let conversation = Conversation { variables: Some(&variables), ..Conversation::new(&probe) };
-    let opens = || template::prompt(template, &conversation).is_ok_and(|text| reasoning.is_open_at_the_end_of(&text));
-    if reasoning == ReasoningParser::Harmony || opens() {
+fn off(template: &ChatTemplate) -> Result<Map<String, Value>, ApiError> {
+    prompt::without_reasoning(template).ok_or_else(|| {
         let message = "`thinking.type` is `disabled`, and this model's chat format has no way to turn reasoning off";
-        return Err(ApiError::field("unsupported_value", "thinking.type", message));
-    }
-    Ok(variables)
+        ApiError::field("unsupported_value", "thinking.type", message)
+    })
 }
 
 /// How much a model of harmony reasons. Others have no such measure, and `high` is what the API has when nothing is asked for.
