@@ -11,6 +11,7 @@ mod refusals;
 #[expect(dead_code, reason = "the other dialect's tests use more of it")]
 #[path = "../serve/setup.rs"]
 mod setup;
+mod tools;
 
 use serde_json::{Value, json};
 

@@ -77,11 +77,16 @@ pub struct TestServer {
 impl TestServer {
     /// With this many requests at a time and waiting.
     pub fn start(max_sequences: usize, queue: usize) -> Self {
+        Self::start_with(served(Settings::default()), max_sequences, queue)
+    }
+
+    /// The same for a model that is not the usual one as far as text is concerned.
+    pub fn start_with(served: Served, max_sequences: usize, queue: usize) -> Self {
         let limits = BatchLimits {
             vocab_size: VOCAB,
-            max_positions: CONTEXT,
+            max_positions: served.context,
             page_size: 16,
-            pages: max_sequences * CONTEXT / 16,
+            pages: max_sequences * served.context / 16,
             state_slots: 0,
             max_tokens: 64,
             max_logit_rows: max_sequences,
@@ -94,13 +99,9 @@ impl TestServer {
         });
         let steps = fake.steps();
         let engine = Engine::new(Box::new(fake), EngineConfig { chunk: 32, max_sequences }).unwrap();
-        let server = Server::start(
-            served(Settings::default()),
-            json!({ "model": MODEL }),
-            engine,
-            Limits { max_sequences, queue, max_body_bytes: MAX_BODY },
-        )
-        .unwrap();
+        let server =
+            Server::start(served, json!({ "model": MODEL }), engine, Limits { max_sequences, queue, max_body_bytes: MAX_BODY })
+                .unwrap();
 
         let (shutdown, ended) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
