@@ -59,7 +59,8 @@ fn the_version_and_betas_may_be_given() {
     let status =
         |headers: &[(&str, &str)], path: &str| send(server.address, "POST", path, headers, body.as_bytes()).answer().status;
     assert_eq!(status(&[], MESSAGES), 200);
-    let headers = [("anthropic-version", "2023-06-01"), ("anthropic-beta", "x-2026-01-01,y"), ("x-api-key", "k")];
+    assert_eq!(status(&[("anthropic-version", "2023-06-01")], MESSAGES), 200);
+    let headers = [("anthropic-version", "2026-10-21"), ("anthropic-beta", "x-2026-01-01,y"), ("x-api-key", "k")];
     // Clients of betas add a query.
     assert_eq!(status(&headers, "/v1/messages?beta=true"), 200);
     assert_eq!(status(&[("anthropic-version", "2023-01-01")], MESSAGES), 400);

@@ -7,7 +7,8 @@
 //!
 //! | field or header | here |
 //! |---|---|
-//! | `anthropic-version` | may be left out; if given, `2023-06-01` |
+//! | `anthropic-version` | may be left out; if given, `2023-06-01` or `2026-10-21` |
+//! | `temperature`, `top_p`, `top_k` | taken whatever the version; what is not given is the spec's |
 //! | `anthropic-beta` | asks for nothing: fields of a beta are read or refused by name like any other |
 //! | `cache_control` | checked, and asks for nothing: every prompt's prefix is cached, wherever it ends |
 //! | `thinking` | `enabled` and `adaptive` turn the template's reasoning on, `disabled` off; without it the template decides |

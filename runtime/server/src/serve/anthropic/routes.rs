@@ -18,8 +18,9 @@ use crate::serve::routes::body;
 
 /// The header that names the API's version.
 const VERSION: &str = "anthropic-version";
-/// The version that is spoken. The one before it had other events.
-const SPOKEN: &str = "2023-06-01";
+/// The versions that are spoken. What a message is made of is the same in both; the later one has no sampling parameters, which are
+/// taken here whatever the version, since the models are others. The version before them had other events.
+const SPOKEN: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
 /// Whether a request says that it speaks this dialect.
 pub(in crate::serve) fn is_spoken(headers: &HeaderMap) -> bool {
@@ -94,8 +95,8 @@ pub(in crate::serve) fn model(service: &Service) -> Value {
 
 fn check_version(headers: &HeaderMap) -> Result<(), ApiError> {
     match headers.get(VERSION).map(|version| version.to_str().unwrap_or("not text")) {
-        Some(other) if other != SPOKEN => {
-            let message = format!("the header `{VERSION}` is `{other}`, and this server speaks `{SPOKEN}`");
+        Some(other) if !SPOKEN.contains(&other) => {
+            let message = format!("the header `{VERSION}` is `{other}`, and this server speaks {}", SPOKEN.join(" and "));
             Err(ApiError::request("unsupported_version", message))
         }
         _ => Ok(()),

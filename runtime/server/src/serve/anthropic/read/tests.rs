@@ -194,3 +194,62 @@ fn a_body_tells_its_dialect() {
     }
     assert!(!is_its_form(&json!("text")));
 }
+
+/// The places of all values within a value, as JSON pointers.
+fn places(value: &Value, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    match value {
+        Value::Array(items) => items.iter().enumerate().for_each(|(i, item)| places(item, &format!("{at}/{i}"), out)),
+        Value::Object(object) => object.iter().for_each(|(key, item)| places(item, &format!("{at}/{key}"), out)),
+        _ => {}
+    }
+}
+
+#[test]
+fn whatever_stands_in_a_place_is_read_or_refused_with_its_name() {
+    let full = body(&json!({
+        "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral", "ttl": "5m"}}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "q"}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "redacted_thinking", "data": "d"},
+                {"type": "tool_use", "id": "i", "name": "f", "input": {"a": [1]}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "i", "is_error": false, "content": [{"type": "text", "text": "r"}]},
+            ]},
+        ],
+        "tools": [{"type": "custom", "name": "f", "description": "d", "input_schema": {"type": "object"}, "strict": true}],
+        "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": true}, "temperature": 0.5, "top_p": 0.5, "top_k": 5,
+        "thinking": {"type": "enabled", "budget_tokens": 1024, "display": "omitted"}, "stop_sequences": ["x"], "stream": false,
+        "output_config": {"effort": "high", "format": {"type": "json_schema", "schema": {}}}, "metadata": {"user_id": "u"},
+        "service_tier": "auto", "chat_template_kwargs": {"x": 1}, "add_generation_prompt": true,
+    }));
+    let served = served();
+    assert!(read(full.clone(), &served).is_ok());
+    let mut all = Vec::new();
+    places(&full, "", &mut all);
+    let mut refusals = 0;
+    for place in all {
+        for other in [
+            json!(null),
+            json!(true),
+            json!(-1),
+            json!(1e300),
+            json!(""),
+            json!("\u{0}"),
+            json!([]),
+            json!([null]),
+            json!({"x": []}),
+        ] {
+            let mut changed = full.clone();
+            *changed.pointer_mut(&place).unwrap() = other.clone();
+            if let Err(error) = read(changed, &served) {
+                refusals += 1;
+                let named = error.param.as_ref().is_none_or(|param| error.message.contains(param.as_str()));
+                assert!(named && error.status.is_client_error(), "{place} as {other}: {error:?}");
+            }
+        }
+    }
+    assert!(refusals > 300, "{refusals}");
+}
