@@ -6,6 +6,7 @@
 
 mod answer;
 mod anthropic;
+mod constrain;
 mod error;
 mod fields;
 mod generate;
@@ -15,6 +16,8 @@ mod openai;
 mod prompt;
 mod request;
 mod routes;
+#[cfg(test)]
+mod testing;
 mod tokenize;
 mod worker;
 
@@ -30,6 +33,7 @@ use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
+use constrain::Grammars;
 use worker::{Running, Worker};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
@@ -78,6 +82,7 @@ struct Service {
     served: Served,
     plan: Value,
     worker: Worker,
+    grammars: Grammars,
     max_body_bytes: usize,
     /// Seconds since 1970.
     started: u64,
@@ -101,6 +106,7 @@ impl Server {
             served,
             plan,
             worker,
+            grammars: Grammars::default(),
             max_body_bytes: limits.max_body_bytes,
             started: seconds_since_1970(),
         };

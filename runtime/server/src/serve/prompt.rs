@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenon_engine::template::{self, TemplateError};
 use tenon_engine::tokenizer::TokenizerError;
 use tenon_engine::{ChatTemplate, Conversation, SpecialTokens, Tokenizer};
-use tenon_formats::tools::{Begun, OutputFormat, ReasoningParser, marks};
+use tenon_formats::tools::{Begun, OutputFormat, ReasoningParser, ToolChoice, marks};
 
 use super::Served;
 use super::error::ApiError;
@@ -26,6 +26,10 @@ pub(super) struct Prepared {
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     pub(super) format: OutputFormat,
+    /// Whether there must be a call.
+    pub(super) choice: ToolChoice,
+    /// Reasoning is not asked for. A model may reason all the same, and what it writes is read as that; a grammar does not let it.
+    is_quiet: bool,
     /// The special tokens that are part of the text: the marks that the format needs.
     pub(super) special: SpecialTokens,
 }
@@ -34,7 +38,12 @@ impl Reading {
     /// Everything is content.
     fn plain() -> Self {
         let format = OutputFormat { tools: None, reasoning: None, declared: Arc::new([]), begun: Begun::Nothing, parallel: true };
-        Self { format, special: SpecialTokens::Hide }
+        Self { format, choice: ToolChoice::Auto, is_quiet: true, special: SpecialTokens::Hide }
+    }
+
+    /// The reasoning that a constrained answer may have.
+    pub(super) fn may_reason(&self) -> Option<ReasoningParser> {
+        self.format.reasoning.filter(|_| !self.is_quiet || self.begins_with_reasoning())
     }
 
     /// Whether the output continues reasoning that the prompt has begun.
@@ -148,7 +157,8 @@ fn reading(tokenizer: &Tokenizer, template: &ChatTemplate, chat: &Chat, prompt: 
         parallel: chat.tools.parallel,
     };
     let special = shown(tokenizer, &marks(format.tools, format.reasoning));
-    Ok(Reading { format, special })
+    let is_quiet = begun == Begun::Call || tools.is_some_and(|tools| !tools.thinking);
+    Ok(Reading { format, choice: chat.tools.choice.clone(), is_quiet, special })
 }
 
 /// Whether a prompt ends within reasoning. A conversation may be about marks of reasoning, so that only what the template writes
@@ -167,7 +177,7 @@ fn is_in_reasoning(template: &ChatTemplate, chat: &Chat, prompt: &str, reasoning
 /// The special tokens of a vocabulary that are marks.
 fn shown(tokenizer: &Tokenizer, marks: &[&str]) -> SpecialTokens {
     let ids: Arc<[u32]> = marks.iter().filter_map(|mark| tokenizer.id(mark)).filter(|&id| tokenizer.is_special(id)).collect();
-    if ids.is_empty() { SpecialTokens::Hide } else { SpecialTokens::Show }
+    if ids.is_empty() { SpecialTokens::Hide } else { SpecialTokens::Only(ids) }
 }
 
 /// The variables with which a template leaves reasoning out; `None` where it has no way to.

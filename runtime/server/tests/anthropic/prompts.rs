@@ -1,11 +1,11 @@
 //! Prompts as `tenon-server render` shows them: those that the routes count and generate from.
 
 use serde_json::{Value, json};
-use tenon_engine::template::{Clock, Settings, TemplateSource, prepare};
+use tenon_engine::template::Settings;
 use tenon_formats::tools::{ReasoningParser, ToolParser, ToolSettings};
 use tenon_server::serve::{Served, render};
 
-use crate::setup::{MODEL, served};
+use crate::setup::{CONTEXT, MODEL, served, served_with};
 use crate::{assistant, user, with};
 
 /// A template that opens reasoning unless it is told not to, or always.
@@ -16,10 +16,7 @@ fn reasoning(always: bool) -> Served {
          {{{{ m.content }}}}\n{{% endfor %}}{{% if add_generation_prompt %}}<assistant>\
          {{% if {condition} %}}<think>{{% else %}}<think></think>{{% endif %}}{{% endif %}}"
     );
-    let mut served = served(Settings::default());
-    let settings = Settings { tools: None, reasoning: Some(ReasoningParser::Think) };
-    served.template = Some(prepare(&TemplateSource::new(&source), &[], Clock::Fixed(0), settings).unwrap());
-    served
+    served_with(&source, CONTEXT, Settings { tools: None, reasoning: Some(ReasoningParser::Think) })
 }
 
 fn prompt(served: &Served, messages: Value, more: Value) -> Result<String, String> {

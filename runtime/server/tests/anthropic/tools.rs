@@ -1,31 +1,28 @@
 //! Calls and reasoning as blocks. The scripted model says what the user has said, so that it calls what it is told to.
 
 use serde_json::{Value, json};
-use tenon_engine::template::{Clock, Settings, TemplateSource, prepare};
+use tenon_engine::template::Settings;
 use tenon_formats::tools::{ReasoningParser, ToolParser, ToolSettings};
-use tenon_server::serve::Served;
 
 use crate::client::post;
 use crate::events::{events, joined, unnamed};
-use crate::setup::{TestServer, served};
+use crate::refusals::error;
+use crate::setup::{Setup, TestServer};
 use crate::{COUNT, MESSAGES, ask, to_count, with};
 
 /// A model that calls and reasons. The model of the tests says what stands in the message before, wherever that is.
-fn model() -> Served {
-    let template = "{% for m in messages %}<|open|>{{ m.role }}\n\
-        {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content if m.content is not none else '' }}\
-        {% for c in m.tool_calls or [] %}<tool_call>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</tool_call>\
-        {% endfor %}<|close|>{% endfor %}{% for t in tools or [] %}{{ t | tojson }}{% endfor %}\
-        {% if tools %}<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>{% endif %}\
-        {% if add_generation_prompt %}<|open|>assistant\n{% if enable_thinking is defined and not enable_thinking %}<think></think>\
-        {% endif %}{% endif %}";
+const TEMPLATE: &str = "{% for m in messages %}<|open|>{{ m.role }}\n\
+    {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content if m.content is not none else '' }}\
+    {% for c in m.tool_calls or [] %}<tool_call>{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</tool_call>\
+    {% endfor %}<|close|>{% endfor %}{% for t in tools or [] %}{{ t | tojson }}{% endfor %}\
+    {% if tools %}<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>{% endif %}\
+    {% if add_generation_prompt %}<|open|>assistant\n{% if enable_thinking is defined and not enable_thinking %}<think></think>\
+    {% endif %}{% endif %}";
+
+fn server() -> TestServer {
     let tools = ToolSettings { parser: ToolParser::Hermes, skip_template_tools: false, steering: false, thinking: true };
     let settings = Settings { tools: Some(tools), reasoning: Some(ReasoningParser::Think) };
-    let mut served = served(Settings::default());
-    served.context = 2048;
-    let template = prepare(&TemplateSource::new(template), served.tokenizer.named_tokens(), Clock::Fixed(0), settings);
-    served.template = Some(template.unwrap());
-    served
+    TestServer::with(Setup { context: 2048, settings, template: TEMPLATE.to_owned(), ..Setup::default() })
 }
 
 fn tools() -> Value {
@@ -53,7 +50,7 @@ fn both(server: &TestServer, body: Value) -> Value {
 
 #[test]
 fn reasoning_text_and_calls_are_blocks() {
-    let server = TestServer::start_with(model(), 1, 0);
+    let server = server();
     let said = format!("<think>hm</think>I look.{CALL}{CALL}");
     let message = both(&server, ask(&said, tools()));
     let call = json!({"type": "tool_use", "id": "toolu", "name": "get", "input": {"city": "Paris", "n": 1.0}});
@@ -73,7 +70,7 @@ fn reasoning_text_and_calls_are_blocks() {
 
 #[test]
 fn one_call_is_enough_where_more_are_not_wanted() {
-    let server = TestServer::start_with(model(), 1, 0);
+    let server = server();
     let choice = json!({"tool_choice": {"type": "auto", "disable_parallel_tool_use": true}});
     let message = both(&server, ask(&format!("{CALL}{CALL}"), with(tools(), choice)));
     let calls = message["content"].as_array().unwrap().iter().filter(|block| block["type"] == "tool_use").count();
@@ -82,14 +79,14 @@ fn one_call_is_enough_where_more_are_not_wanted() {
 
 #[test]
 fn stop_sequences_are_for_text() {
-    let server = TestServer::start_with(model(), 1, 0);
+    let server = server();
     let message = both(&server, ask(&format!("<think>Paris</think>{CALL}"), with(tools(), json!({"stop_sequences": ["Paris"]}))));
     assert_eq!(message["stop_reason"], "tool_use");
 }
 
 #[test]
 fn a_call_that_max_tokens_cuts_is_told_by_the_stop_reason() {
-    let server = TestServer::start_with(model(), 1, 0);
+    let server = server();
     let body = ask(CALL, with(tools(), json!({"max_tokens": CALL.len() - 20})));
     let whole = post(server.address, MESSAGES, &body).ok();
     assert_eq!((&whole["content"], &whole["stop_reason"]), (&json!([]), &json!("max_tokens")));
@@ -103,7 +100,7 @@ fn a_call_that_max_tokens_cuts_is_told_by_the_stop_reason() {
 /// Case http-anth-01.
 #[test]
 fn a_count_has_the_tools_that_a_message_has() {
-    let server = TestServer::start_with(model(), 1, 0);
+    let server = server();
     let count = |body: Value| post(server.address, COUNT, &to_count(body)).ok()["input_tokens"].as_u64().unwrap();
     let body = ask("Hi", with(tools(), json!({"system": "You are terse."})));
     let usage = post(server.address, MESSAGES, &body).ok()["usage"].take();
@@ -113,4 +110,30 @@ fn a_count_has_the_tools_that_a_message_has() {
         .sum();
     assert_eq!(count(body), used);
     assert!(used > count(ask("Hi", tools())) && used > count(ask("Hi", json!({"system": "You are terse."}))));
+}
+
+#[test]
+fn a_forced_call_is_one() {
+    let server = server();
+    for choice in [json!({"type": "any"}), json!({"type": "tool", "name": "get"})] {
+        let message = both(&server, ask(CALL, with(tools(), json!({ "tool_choice": choice }))));
+        assert_eq!((&message["content"][0]["type"], &message["stop_reason"]), (&json!("tool_use"), &json!("tool_use")));
+    }
+}
+
+#[test]
+fn an_answer_has_the_form_that_its_schema_asks_for() {
+    let server = server();
+    let format = |schema: Value| json!({"output_config": {"format": {"type": "json_schema", "schema": schema}}});
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false});
+    let message = both(&server, ask("{\"n\":7}", format(schema)));
+    assert_eq!(message["content"], json!([{"type": "text", "text": "{\"n\":7}"}]));
+    let wrong = json!({"type": "intt"});
+    let strict =
+        json!({"tools": [{"name": "get", "input_schema": {"type": "object", "properties": {"x": wrong}}, "strict": true}]});
+    for (more, named) in [(format(wrong.clone()), "`output_config.format.schema`"), (strict, "`tools[0]`")] {
+        let (kind, message) = error(&post(server.address, MESSAGES, &ask("x", more)).answer(), 400);
+        assert!(kind == "invalid_request_error" && message.contains(named), "{message}");
+    }
 }

@@ -94,7 +94,9 @@ fn generate(mut fields: Fields, served: &Served, max_tokens: Option<usize>) -> R
         fields.unsupported(key, &[])?;
     }
     fields.finish()?;
-    let request = GenerateRequest { sampling, max_tokens, stop, output, ..GenerateRequest::new(Prompt::Chat(chat)) };
+    let output_field = "output_config.format.schema";
+    let request =
+        GenerateRequest { sampling, max_tokens, stop, output, output_field, ..GenerateRequest::new(Prompt::Chat(chat)) };
     Ok((request, Delivery { stream, omit_thinking }))
 }
 

@@ -1,23 +1,7 @@
-use tenon_core::model::SamplingDefaults;
-use tenon_engine::Tokenizer;
 use tenon_formats::tools::ToolChoice;
 
 use super::*;
-
-/// A model without a chat format, which is not looked at before a prompt is rendered.
-fn served() -> Served {
-    let dir = tempfile::tempdir().unwrap();
-    let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false});
-    let file = json!({
-        "version": "1.0", "truncation": null, "padding": null, "normalizer": null, "post_processor": null, "added_tokens": [],
-        "pre_tokenizer": bytes, "decoder": bytes, "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
-    });
-    std::fs::write(dir.path().join("tokenizer.json"), file.to_string()).unwrap();
-    std::fs::write(dir.path().join("tokenizer_config.json"), json!({"eos_token": "a"}).to_string()).unwrap();
-    let tokenizer = Tokenizer::from_dir(dir.path()).unwrap();
-    let sampling = SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 };
-    Served { name: "m".into(), tokenizer, template: None, context: 64, sampling }
-}
+use crate::serve::testing::served;
 
 fn with(mut body: Value, more: &Value) -> Value {
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -50,7 +34,8 @@ fn chat(request: GenerateRequest) -> Chat {
 fn a_plain_request_leaves_everything_open() {
     let (request, delivery) = accepted(json!({}));
     let prompt = Prompt::Chat(Chat::new(vec![json!({"role": "user", "content": "Hi"})]));
-    let expected = GenerateRequest { max_tokens: Some(2048), ..GenerateRequest::new(prompt) };
+    let expected =
+        GenerateRequest { max_tokens: Some(2048), output_field: "output_config.format.schema", ..GenerateRequest::new(prompt) };
     assert_eq!((request, delivery), (expected, Delivery::default()));
 }
 
