@@ -199,7 +199,8 @@ fn next(tokens: &[u32]) -> Rows<f32, VOCAB> {
     let (said, from) = match find(tokens, OPEN) {
         Some(open) => {
             let close = find(&tokens[..open], CLOSE).unwrap();
-            let newline = find(&tokens[..close], u32::from(b'\n')).unwrap();
+            let said = find(&tokens[..close], OPEN).unwrap();
+            let newline = said + tokens[said..].iter().position(|&t| t == u32::from(b'\n')).unwrap();
             (&tokens[newline + 1..close], open + "<assistant\n".len())
         }
         None => {

@@ -253,7 +253,8 @@ fn streams_of_noise_are_the_whole_answers() {
         {% for m in messages %}<|open|>{{ m.role }}\n{{ m.content }}<|close|>{% endfor %}{{ opening }}{# </think> #}";
     for parser in ToolParser::ALL {
         let reasoning = Some(ReasoningParser::Think).filter(|_| parser != ToolParser::GptOss);
-        let settings = Settings { reasoning, ..settings(parser, false) };
+        let mut settings = Settings { reasoning, ..settings(parser, false) };
+        settings.tools = settings.tools.map(|tools| ToolSettings { thinking: reasoning.is_some(), ..tools });
         let template = if reasoning.is_some() { template } else { crate::setup::TEMPLATE }.to_owned();
         let server = TestServer::with(Setup { queue: 2, context: CONTEXT, settings, template, ..Setup::default() });
         let call = parser.example_call("get_weather", &paris());

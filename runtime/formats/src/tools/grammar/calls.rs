@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::lark::{Lark, SPACE, escape, literal, pattern};
+use super::lark::{Lark, SPACE, escape, literal, pattern, without};
 use super::{GrammarError, GrammarRequest, SchemaPlace, parameters, schema};
 use crate::tools::{Begun, Declared, ReasoningParser, ToolChoice, ToolParser};
 
@@ -149,7 +149,11 @@ pub(super) fn answer(
             let header = format!("{}( ?<\\|constrain\\|>json)?{}", escape("<|channel|>final"), escape("<|message|>"));
             format!("{} {output}", pattern(&header))
         }
-        false => format!("{}? {output}", pattern(r"[ \t\r\n]{1,8}")),
+        false => {
+            lark.skip_whitespace_as_json();
+            let gap = if request.reasoning.is_some() { format!("{}?", pattern(r"[ \t\r\n]{1,8}")) } else { String::new() };
+            format!("{gap} {output}")
+        }
     });
     let body = match (calls, output) {
         (Some(calls), None) if request.choice.is_forced() => calls.forced,
@@ -185,11 +189,6 @@ fn reasoning(lark: &mut Lark, request: &GrammarRequest<'_>, is_harmony: bool) ->
 /// The text of a message of harmony that is not the last.
 fn messages(lark: &mut Lark) {
     lark.once("MESSAGE_TEXT", &format!("{} {}", without(HARMONY), literal(NEXT_MESSAGE)));
-}
-
-/// Texts in which an expression matches nowhere.
-fn without(regex: &str) -> String {
-    format!("~{}", pattern(&format!("(?s:.*)({regex})(?s:.*)")))
 }
 
 fn quoted(name: &str) -> String {

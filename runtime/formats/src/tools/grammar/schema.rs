@@ -61,6 +61,8 @@ const FORMATS: [&str; 10] = ["date-time", "time", "date", "duration", "email", "
 /// Values in a schema, and levels of nesting. A schema of the first size compiles within the limits of time and stack.
 const MOST_VALUES: usize = 20_000;
 const MOST_LEVELS: usize = 64;
+/// Properties of one object: each that may be missing is a branch, and the work for a token grows with them.
+const MOST_PROPERTIES: usize = 256;
 /// References to definitions follow each other by recursion.
 const MOST_REFERENCES: usize = 1_000;
 
@@ -174,6 +176,9 @@ impl Walk {
 
     fn keyword(&mut self, key: &str, value: &mut Value) -> Result<(), GrammarError> {
         match (key, value) {
+            ("properties", Value::Object(schemas)) if schemas.len() > MOST_PROPERTIES => {
+                Err(self.fault(format!("an object may have {MOST_PROPERTIES} properties, and this one has {}", schemas.len())))
+            }
             ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(schemas)) => {
                 schemas.iter_mut().try_for_each(|(name, schema)| self.within(name, |walk| walk.schema(schema)))
             }
