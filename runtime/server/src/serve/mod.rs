@@ -1,8 +1,8 @@
-//! The HTTP server: OpenAI's routes over one engine, several requests at a time.
+//! The HTTP server: the routes of OpenAI and of Anthropic over one engine, several requests at a time.
 //!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
 //! the thread that owns the engine ([`worker`], by [`generate`]); its tokens come back through a channel and become content,
-//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
+//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`], [`anthropic`]).
 
 mod answer;
 mod anthropic;

@@ -142,7 +142,7 @@ fn unknown_routes_and_wrong_methods_are_errors_of_the_same_form() {
             assert!(message.starts_with(path) && message.contains("/v1/chat/completions"), "{message}");
         }
     }
-    for path in ["/", "/v1/messages", "/v1/chat", "/v1/respond"] {
+    for path in ["/", "/v1/chat", "/v1/respond"] {
         let answer = ask("POST", path);
         assert_eq!((answer.status, &answer.error()["code"]), (404, &json!("not_found")));
         assert!(answer.error()["message"].as_str().unwrap().ends_with(&format!("POST {path}")));

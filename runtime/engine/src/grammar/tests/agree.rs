@@ -50,10 +50,12 @@ fn is_valid(value: &Value, schema: &Value, root: &Value) -> bool {
     };
     let listed = schema["enum"].as_array().is_none_or(|values| values.contains(value));
     let number = value.as_i64().unwrap_or_default();
-    let bounds = schema["minimum"].as_i64().is_none_or(|least| number >= least) && schema["maximum"].as_i64().is_none_or(|most| number <= most);
+    let bounds = schema["minimum"].as_i64().is_none_or(|least| number >= least)
+        && schema["maximum"].as_i64().is_none_or(|most| number <= most);
     let items = value.as_array().into_iter().flatten().all(|item| is_valid(item, &schema["items"], root));
     let members = value.as_object().is_none_or(|object| {
-        let known = object.iter().all(|(key, value)| schema["properties"].get(key).is_some_and(|schema| is_valid(value, schema, root)));
+        let known =
+            object.iter().all(|(key, value)| schema["properties"].get(key).is_some_and(|schema| is_valid(value, schema, root)));
         known && schema["required"].as_array().into_iter().flatten().all(|key| object.contains_key(key.as_str().unwrap()))
     });
     typed && listed && bounds && items && members
@@ -69,8 +71,22 @@ fn valid_call(declared: &[Declared], name: &str, arguments: &Map<String, Value>)
 
 /// Texts with which free text may look like something else.
 const NEAR: [&str; 16] = [
-    "<tool_call", "</parameter", "<parameter=", "\n<parameter=city>", "</function", "{\"name\": \"", "{\"name\": \"now\"", "[TOOL_CALLS",
-    "</tool_call>", "<｜tool▁call", "<|channel|", "\\\"", "null", "}}", "ä😀", "\n\n",
+    "<tool_call",
+    "</parameter",
+    "<parameter=",
+    "\n<parameter=city>",
+    "</function",
+    "{\"name\": \"",
+    "{\"name\": \"now\"",
+    "[TOOL_CALLS",
+    "</tool_call>",
+    "<｜tool▁call",
+    "<|channel|",
+    "\\\"",
+    "null",
+    "}}",
+    "ä😀",
+    "\n\n",
 ];
 
 /// A text that a grammar allows, drawn at random; `None` where it came to no end.
@@ -97,7 +113,8 @@ fn draw(tokenizer: &Tokenizer, constraint: &dyn Constraint, hint: &str, rng: &mu
             wanted.clear();
         }
         let closing: Vec<u32> = ids.iter().copied().filter(|&id| id < 256 && b"\"}]<>/:, \n".contains(&(id as u8))).collect();
-        let visible: Vec<u32> = ids.iter().copied().filter(|&id| (id < 256 && (id as u8).is_ascii_graphic()) || id > 258).collect();
+        let visible: Vec<u32> =
+            ids.iter().copied().filter(|&id| (id < 256 && (id as u8).is_ascii_graphic()) || id > 258).collect();
         let choice = match follows {
             Some(id) => id,
             None if step > length && !closing.is_empty() && rng.below(8) > 0 => closing[rng.below(closing.len())],
