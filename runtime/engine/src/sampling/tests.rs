@@ -264,7 +264,10 @@ fn ranges_are_told_with_the_parameter() {
         (SamplingParams { frequency_penalty: 2.5, ..PARAMS }, "frequency_penalty is 2.5, and must be between -2 and 2"),
         (SamplingParams { presence_penalty: f32::NAN, ..PARAMS }, "presence_penalty is NaN, and must be between -2 and 2"),
         (SamplingParams { repetition_penalty: 0.0, ..PARAMS }, "repetition_penalty is 0, and must be between 0.01 and 100"),
-        (SamplingParams { repetition_penalty: f32::INFINITY, ..PARAMS }, "repetition_penalty is inf, and must be between 0.01 and 100"),
+        (
+            SamplingParams { repetition_penalty: f32::INFINITY, ..PARAMS },
+            "repetition_penalty is inf, and must be between 0.01 and 100",
+        ),
         (bias(&[(3, 100.5)]), "logit_bias of token 3 is 100.5, and must be between -100 and 100"),
         (bias(&[(1_000_000_000, 1.0)]), "logit_bias names token 1000000000, and the vocabulary has 100"),
     ] {

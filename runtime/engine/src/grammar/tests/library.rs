@@ -155,7 +155,9 @@ fn a_schema_that_does_not_compile_is_named() {
         let CompileError::Schema { place, .. } = &error else { panic!("{error}") };
         assert!(*place == SchemaPlace::Function(1) && !error.to_string().contains('\n'), "{error}");
     }
-    for endless in [json!({"$ref": "#"}), json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"})] {
+    for endless in
+        [json!({"$ref": "#"}), json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"})]
+    {
         let error = compiled(&factory, endless).map(|_| ()).unwrap_err();
         assert_eq!(error, "the grammar of the answer does not compile: no answer is valid");
     }
@@ -176,7 +178,8 @@ fn hostile_schemas_cost_little() {
         json!({"$defs": definitions, "$ref": "#/$defs/d0"})
     };
     let many = |n: usize| (0..n).map(|i| (format!("key{i}"), json!({"type": "string"}))).collect::<serde_json::Map<_, _>>();
-    let nested = (0..30).fold(json!({"type": "null"}), |inner, _| json!({"anyOf": [{"type": "array", "items": inner}, {"type": "null"}]}));
+    let nested =
+        (0..30).fold(json!({"type": "null"}), |inner, _| json!({"anyOf": [{"type": "array", "items": inner}, {"type": "null"}]}));
     for (name, schema) in [
         ("a chain of references", chain(990)),
         ("a large repetition", json!({"type": "string", "pattern": "^(a{1,1000}){1,1000}$"})),
@@ -187,7 +190,7 @@ fn hostile_schemas_cost_little() {
         ("many properties", json!({"type": "object", "properties": many(256)})),
         ("a large enumeration", json!({"enum": (0..15_000).map(|i| format!("value {i}")).collect::<Vec<_>>()})),
         ("nested choices", nested),
-        ("multiples", json!({"type": "integer", "multipleOf": 1_000_003, "minimum": 0})),
+        ("multiples", json!({"type": "integer", "multipleOf": 9_973, "minimum": 0})),
     ] {
         let begun = Instant::now();
         let outcome = compiled(&factory, schema).map(|mut constraint| {
