@@ -16,15 +16,13 @@ fn bard() -> Tokenizer {
 
 /// `None` where the weights are not on this machine, which is said.
 fn smollm2() -> Option<Tokenizer> {
-    let home = std::env::var_os("TENON_HOME").map(std::path::PathBuf::from);
-    let dir = home.map(|home| home.join("models/smollm2-135m-instruct")).filter(|dir| dir.is_dir());
-    match dir {
-        Some(dir) => Some(Tokenizer::load(&Checkpoint::open(&dir).unwrap()).unwrap()),
-        None => {
-            println!("skipped: TENON_HOME has no models/smollm2-135m-instruct");
-            None
-        }
-    }
+    let dir = Path::new(&std::env::var_os("TENON_HOME").unwrap_or_default()).join("smollm2-135m-instruct");
+    let mut files = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let Some(file) = files.find(|file| file.extension().is_some_and(|extension| extension == "gguf")) else {
+        println!("skipped: TENON_HOME has no GGUF of smollm2-135m-instruct; `tenon-server pull` fetches it");
+        return None;
+    };
+    Some(Tokenizer::load(&Checkpoint::open(&file).unwrap()).unwrap())
 }
 
 /// A byte-level vocabulary of so many tokens: the bytes, and words of printable characters, each one once.
