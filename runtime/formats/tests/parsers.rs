@@ -54,8 +54,11 @@ fn calls_of_a_history_are_read_back() {
             let answer = json!({"role": "assistant", "content": "", "tool_calls": [call]});
             let result = json!({"role": "tool", "tool_call_id": "abcdef012", "name": "f", "content": RESULT});
             let messages = [message("user", QUESTION), answer, result];
-            let conversation =
-                Conversation { tools: Some(std::slice::from_ref(&tool)), add_generation_prompt: false, ..Conversation::new(&messages) };
+            let conversation = Conversation {
+                tools: Some(std::slice::from_ref(&tool)),
+                add_generation_prompt: false,
+                ..Conversation::new(&messages)
+            };
             // A few templates refuse such a history, in their own words.
             let Ok(text) = prompt(&template, &conversation) else { continue };
             let (Some(from), Some(to)) = (text.find(QUESTION), text.rfind(RESULT)) else { continue };
