@@ -34,6 +34,7 @@ use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
 use constrain::Grammars;
+use observe::Nobody;
 use worker::{Running, Worker};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
@@ -100,7 +101,7 @@ pub struct Server {
 impl Server {
     /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
     pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
-        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
+        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue), Arc::new(Nobody))?;
         let service = Service {
             fingerprint: fingerprint(&plan),
             served,

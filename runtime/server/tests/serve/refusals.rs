@@ -130,6 +130,7 @@ fn a_body_over_the_limit_is_refused_with_both_numbers() {
     assert_eq!(post(server.address, CHAT, &chat("ok", json!({}))).answer().status, 200);
 }
 
+/// Cases http-resp-01 and http-resp-04 are about a route that is refused for now, with 404: after a 501, clients would try again.
 #[test]
 fn unknown_routes_and_wrong_methods_are_errors_of_the_same_form() {
     let server = TestServer::start(1, 0);

@@ -132,7 +132,8 @@ fn steering_is_part_of_the_prompt_wherever_it_is_looked_at() {
     let server = server(ToolParser::Hermes, true);
     let shown = served_with(crate::setup::TEMPLATE, CONTEXT, settings(ToolParser::Hermes, true));
     for (choice, steered) in [("auto", false), ("required", true)] {
-        let mut body = chat("Hi", json!({"tools": [weather()], "tool_choice": choice}));
+        let said = ToolParser::Hermes.example_call("get_weather", &paris());
+        let mut body = chat(&said, json!({"tools": [weather()], "tool_choice": choice}));
         let text = render(&shown, body.clone()).unwrap();
         assert_eq!(text.ends_with("<tool_call>"), steered, "{text}");
         let ids = shown.tokenizer.encode_rendered(&text).unwrap();
