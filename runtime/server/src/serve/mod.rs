@@ -1,13 +1,14 @@
-//! The HTTP server: OpenAI's routes over one engine, several requests at a time.
+//! The HTTP server: the routes of OpenAI and of Anthropic over one engine, several requests at a time.
 //!
 //! A connection has limits and times ([`listen`], [`limits`]); what comes through one passes [`listen::front`], which knows who may ask
 //! ([`auth`]) and keeps the books ([`log`], [`metrics`]).
 //!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
 //! the thread that owns the engine ([`worker`], by [`generate`]); its tokens come back through a channel and become content,
-//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
+//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`], [`anthropic`]).
 
 mod answer;
+mod anthropic;
 mod auth;
 mod constrain;
 mod error;
@@ -178,6 +179,7 @@ impl Service {
 pub fn render(served: &Served, body: Value) -> Result<String, String> {
     let prompt = match body.get("prompt") {
         Some(_) => openai::read_completion_to_render(body, served),
+        None if anthropic::is_its_form(&body) => anthropic::read_to_render(body, served),
         None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)

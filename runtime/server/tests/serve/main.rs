@@ -4,6 +4,7 @@ mod answers;
 mod cases;
 mod choices;
 mod client;
+mod constrained;
 mod load;
 mod logprobs;
 mod params;

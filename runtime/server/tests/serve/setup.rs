@@ -203,7 +203,8 @@ fn text_of(tokens: &[u32]) -> String {
 }
 
 /// The next token: the model repeats the last message of a conversation, or what a plain prompt has before its first `>`, and then
-/// ends. A text that begins with `~` is repeated for ever; one that begins with `!` breaks the model.
+/// ends. A text that begins with `~` is repeated for ever; one that begins with `!` breaks the model; with one that begins with `^` every
+/// other token is possible too, though unlikely.
 fn next(tokens: &[u32]) -> Rows<f32, VOCAB> {
     let find = |of: &[u32], token: u32| of.iter().rposition(|&t| t == token);
     let (said, from) = match find(tokens, OPEN) {
@@ -229,6 +230,11 @@ fn next(tokens: &[u32]) -> Rows<f32, VOCAB> {
     };
     let logits = row.row_mut(0);
     logits.fill(f32::NEG_INFINITY);
+    if said.first() == Some(&u32::from(b'^')) {
+        logits.fill(-20.0);
+        // Whitespace between the tokens of JSON is no answer to wait for.
+        [b'\t', b'\n', b'\r', b' '].iter().for_each(|&space| logits[usize::from(space)] = -30.0);
+    }
     logits[token as usize] = 5.0;
     // The neighbours of a byte are likely too, so that sampling has a choice.
     if token < 256 {

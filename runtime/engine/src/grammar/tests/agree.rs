@@ -36,7 +36,8 @@ fn is_valid(value: &Value, schema: &Value, root: &Value) -> bool {
     let kind = match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_i64() => "integer",
+        // `-0` is read as -0.0.
+        Value::Number(number) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => "integer",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
@@ -49,9 +50,9 @@ fn is_valid(value: &Value, schema: &Value, root: &Value) -> bool {
         wanted => is_kind(wanted),
     };
     let listed = schema["enum"].as_array().is_none_or(|values| values.contains(value));
-    let number = value.as_i64().unwrap_or_default();
-    let bounds = schema["minimum"].as_i64().is_none_or(|least| number >= least)
-        && schema["maximum"].as_i64().is_none_or(|most| number <= most);
+    let number = value.as_f64().unwrap_or_default();
+    let least = schema["minimum"].as_f64().is_none_or(|least| number >= least);
+    let bounds = least && schema["maximum"].as_f64().is_none_or(|most| number <= most);
     let items = value.as_array().into_iter().flatten().all(|item| is_valid(item, &schema["items"], root));
     let members = value.as_object().is_none_or(|object| {
         let known =
@@ -68,6 +69,9 @@ fn valid_call(declared: &[Declared], name: &str, arguments: &Map<String, Value>)
         Some(schema) => is_valid(&Value::Object(arguments.clone()), schema, schema),
     }
 }
+
+/// Texts that are drawn for a request; more were when this was written.
+const DRAWS: usize = 6;
 
 /// Texts with which free text may look like something else.
 const NEAR: [&str; 16] = [
@@ -152,10 +156,16 @@ impl Case {
         let constraint = self.compile(factory);
         let mut rng = SplitMix64::new(11);
         let call = self.parser.example_call("now", &Map::new());
-        let hint = &call[..call.find("now").unwrap()];
+        // Where nothing but its name opens a call, chance would not find one.
+        let hint = match self.parser.opening() {
+            Some(_) => &call[..call.find("now").unwrap()],
+            None => &call[..call.find("{}").unwrap()],
+        };
+        let thought = self.reasoning.filter(|reasoning| *reasoning != ReasoningParser::Harmony && self.begun == Begun::Nothing);
+        let hint = thought.map_or(String::new(), |reasoning| format!("{}a{}", reasoning.marks().0, reasoning.marks().1)) + hint;
         let (mut drawn, mut with_calls) = (0, 0);
         for _ in 0..draws {
-            let Some(text) = draw(tokenizer, &*constraint, hint, &mut rng) else { continue };
+            let Some(text) = draw(tokenizer, &*constraint, &hint, &mut rng) else { continue };
             let parsed = self.read(&text);
             let Self { parser, choice, begun, .. } = self;
             let told = || format!("{parser} {choice:?} {begun:?} {:?}:\n{text:?}\n{parsed:#?}", self.reasoning);
@@ -204,8 +214,8 @@ fn forced_calls_are_read_as_calls_and_nothing_else() {
                     }
                     let choice = choice.clone();
                     let case = Case { reasoning, choice, parallel, begun, ..Case::of(parser, &functions(true)) };
-                    drawn += case.draw_and_read(&factory, &tokenizer, 25).0;
-                    total += 25;
+                    drawn += case.draw_and_read(&factory, &tokenizer, DRAWS).0;
+                    total += DRAWS;
                 }
             }
         }
@@ -221,9 +231,9 @@ fn free_text_holds_no_call_that_is_not_valid() {
     for parser in ToolParser::ALL {
         for reasoning in [None, Some(reasoning_of(parser))] {
             let case = Case { reasoning, choice: ToolChoice::Auto, ..Case::of(parser, &functions(true)) };
-            let (drawn, with_calls) = case.draw_and_read(&factory, &tokenizer, 60);
+            let (drawn, with_calls) = case.draw_and_read(&factory, &tokenizer, 4 * DRAWS);
             println!("{parser} {reasoning:?}: {drawn} texts, {with_calls} with calls");
-            assert!(drawn > 20 && with_calls > 0 && with_calls < drawn, "{parser} {reasoning:?}: {drawn}, {with_calls}");
+            assert!(drawn > DRAWS && with_calls > 0 && with_calls < drawn, "{parser} {reasoning:?}: {drawn}, {with_calls}");
         }
     }
 }
@@ -274,5 +284,50 @@ fn several_calls_only_where_they_are_welcome() {
         assert!(!accepted(false, &ToolChoice::Required), "required {parser}");
         assert!(!accepted(false, &ToolChoice::Auto), "auto {parser}");
         assert!(!accepted(true, &ToolChoice::Named("now".to_owned())), "{parser}");
+    }
+}
+
+/// An answer in JSON, alone, behind reasoning, and where calls are another choice.
+#[test]
+fn answers_in_json_are_valid_or_calls() {
+    let tokenizer = bytes_and_marks();
+    let factory = factory(&tokenizer);
+    let schema = functions(true)[0].parameters.clone().unwrap();
+    for (output, schema) in [
+        (OutputShape::JsonObject, None),
+        (OutputShape::JsonSchema { schema: schema.clone(), strict: true }, Some(&schema)),
+        (OutputShape::JsonSchema { schema: schema.clone(), strict: false }, Some(&schema)),
+    ] {
+        for parser in ToolParser::ALL {
+            let are_bare = matches!(parser, ToolParser::BareJson | ToolParser::Llama3Json);
+            for (reasoning, declared) in
+                [(None, vec![]), (Some(reasoning_of(parser)), vec![]), (Some(reasoning_of(parser)), functions(true))]
+            {
+                if are_bare && !declared.is_empty() {
+                    continue;
+                }
+                let has_calls = !declared.is_empty();
+                let case = Case { reasoning, choice: ToolChoice::Auto, output: output.clone(), ..Case::of(parser, &declared) };
+                let constraint = case.compile(&factory);
+                let mut rng = SplitMix64::new(5);
+                let mut drawn = 0;
+                for _ in 0..DRAWS {
+                    let hint = if rng.below(2) == 0 { parser.opening().unwrap_or_default() } else { "{" };
+                    let Some(text) = draw(&tokenizer, &*constraint, hint, &mut rng) else { continue };
+                    let parsed = case.read(&text);
+                    let told = || format!("{parser} {reasoning:?} {output:?}:\n{text:?}\n{parsed:#?}");
+                    if parsed.calls.is_empty() {
+                        let value: Value = serde_json::from_str(parsed.content.as_deref().unwrap_or_default())
+                            .unwrap_or_else(|error| panic!("{error}: {}", told()));
+                        assert!(value.is_object() && schema.is_none_or(|schema| is_valid(&value, schema, schema)), "{}", told());
+                    } else {
+                        assert!(has_calls, "{}", told());
+                        assert!(parsed.calls.iter().all(|call| valid_call(&declared, &call.name, &call.arguments)), "{}", told());
+                    }
+                    drawn += 1;
+                }
+                assert!(drawn > 0, "{parser} {reasoning:?}");
+            }
+        }
     }
 }

@@ -190,7 +190,7 @@ fn hostile_schemas_cost_little() {
         ("many properties", json!({"type": "object", "properties": many(256)})),
         ("a large enumeration", json!({"enum": (0..15_000).map(|i| format!("value {i}")).collect::<Vec<_>>()})),
         ("nested choices", nested),
-        ("multiples", json!({"type": "integer", "multipleOf": 1_000_003, "minimum": 0})),
+        ("multiples", json!({"type": "integer", "multipleOf": 9_973, "minimum": 0})),
     ] {
         let begun = Instant::now();
         let outcome = compiled(&factory, schema).map(|mut constraint| {

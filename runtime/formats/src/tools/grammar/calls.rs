@@ -50,9 +50,12 @@ pub(super) fn calls(
     let begun = request.begun == Begun::Call;
     let opened = |opening: &str| if begun { String::new() } else { pattern(&format!("{LEAD}{opening}")) };
 
+    // Reasoning opens at the beginning or not at all: text that began with its mark would be taken for text to the end.
+    let thought = request.reasoning.map_or(String::new(), |reasoning| format!("|{}", escape(reasoning.marks().0)));
+    let text = |lark: &mut Lark, not: &str| lark.rule("TEXT", &format!("/(?s:.+)/ & {}", without(&format!("{not}{thought}"))));
     let free = |lark: &mut Lark, not: &str, opening: &str| {
-        lark.rule("TEXT", &format!("/(?s:.+)/ & {}", without(not)));
-        lark.rule("LEAD_TEXT", &format!("{} {}", without(not), pattern(opening)));
+        text(lark, not);
+        lark.rule("LEAD_TEXT", &format!("{} {}", without(&format!("{not}{thought}")), pattern(opening)));
     };
     let (forced, auto) = match parser {
         ToolParser::Hermes | ToolParser::Qwen3Coder | ToolParser::Mistral => {
@@ -83,7 +86,7 @@ pub(super) fn calls(
                 "\\{{{BLANK}(\"name\"{BLANK}:{BLANK}({})|\"(arguments|parameters)\"{BLANK}:{BLANK}\\{{|\"(id|type)\"{BLANK}:){tag}",
                 names.join("|"),
             );
-            lark.rule("TEXT", &format!("/(?s:.+)/ & {}", without(&not)));
+            text(lark, &not);
             (format!("{body} {more}"), format!("TEXT? | {body} {more}"))
         }
         ToolParser::GptOss => {

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{Front, front, listen};
+use crate::serve::anthropic;
 use crate::serve::auth::Access;
 use crate::serve::error::ApiError;
 use crate::serve::limits::HttpLimits;
@@ -70,7 +71,7 @@ impl Opening {
             model: model.into(),
             metrics: Arc::clone(&metrics),
             keep_alive: http.sse_keep_alive,
-            dialect: |_path, error| error.into_response(),
+            dialect: anthropic::respond,
         });
         let gate = Arc::new(Gate { loading: behind(&front, loading(Arc::clone(&metrics))), ready: OnceLock::new() });
         if let Some(service) = service {
