@@ -75,9 +75,7 @@ impl ApiError {
 
     /// 429: every place is taken.
     pub(super) fn full(places: usize) -> Self {
-        let message = format!(
-            "{places} answers can be computed or waited for at a time, and the rest of those places is too few; try again later"
-        );
+        let message = format!("too few of the {places} places for answers that run or wait are free; try again later");
         Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "queue_full", None, message)
     }
 

@@ -161,14 +161,18 @@ fn reading(tokenizer: &Tokenizer, template: &ChatTemplate, chat: &Chat, prompt: 
     Ok(Reading { format, choice: chat.tools.choice.clone(), is_quiet, special })
 }
 
-/// Whether a prompt ends within reasoning. A conversation may be about marks of reasoning, so that only what the template writes
-/// behind it counts, where the assistant's next message begins.
+/// Whether a prompt ends within reasoning. A conversation may be about marks of reasoning, so that only the message counts which the
+/// answer continues: what the template writes where the assistant's next one begins, or the last one as far as it is there.
 fn is_in_reasoning(template: &ChatTemplate, chat: &Chat, prompt: &str, reasoning: ReasoningParser) -> Result<bool, ApiError> {
     if !reasoning.is_open_at_the_end_of(prompt) {
         return Ok(false);
     }
+    if chat.continue_final_message {
+        let last = chat.messages.last().and_then(|message| message["content"].as_str());
+        return Ok(last.is_some_and(|content| reasoning.is_open_at_the_end_of(content)));
+    }
     if !chat.add_generation_prompt {
-        return Ok(true);
+        return Ok(false);
     }
     let before = rendered(template, &Chat { add_generation_prompt: false, ..chat.clone() })?;
     Ok(prompt.strip_prefix(&*before).is_none_or(|begun| reasoning.is_open_at_the_end_of(begun)))

@@ -119,3 +119,19 @@ fn each_answer_takes_a_place() {
     assert_eq!((texts(&three.ok()).len(), texts(&one.ok()).len()), (3, 1));
     assert_eq!(texts(&ask(4).ok()).len(), 4, "all places are free again");
 }
+
+#[test]
+fn a_client_that_leaves_frees_all_its_places() {
+    let server = TestServer::start(2, 1);
+    server.gate.close();
+    let endless = post(server.address, CHAT, &chat("~x", json!({"n": 3})));
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let ask = || post(server.address, CHAT, &chat("~x", json!({"n": 3, "max_tokens": 2})));
+    assert_eq!(ask().answer().status, 429);
+    drop(endless);
+    server.gate.open();
+    let started = std::time::Instant::now();
+    while ask().answer().status != 200 {
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "the places stay taken");
+    }
+}

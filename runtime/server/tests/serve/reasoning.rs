@@ -120,6 +120,19 @@ fn an_answer_can_be_begun_by_the_request() {
     let messages = json!([{"role": "user", "content": "one two three"}, {"role": "assistant", "content": "one two "}]);
     let answer = post(server.address, CHAT, &chat("", json!({"messages": messages, "continue_final_message": true}))).ok();
     assert_eq!(answer["choices"][0]["message"]["content"], "three");
+    // The message that is continued may have begun to reason, and others may have spoken of it.
+    let server = self::server(SWITCHED, thinking(), CONTEXT);
+    for (said, begun, reasoning, content) in
+        [("<think>one</think>two", "<think>o", json!("ne"), "two"), ("say it now", "say ", Value::Null, "it now")]
+    {
+        let messages = json!([
+            {"role": "user", "content": "What is <think>?"}, {"role": "user", "content": said},
+            {"role": "assistant", "content": begun},
+        ]);
+        let answer = post(server.address, CHAT, &chat("", json!({"messages": messages, "continue_final_message": true}))).ok();
+        let message = &answer["choices"][0]["message"];
+        assert_eq!((&message["reasoning_content"], &message["content"]), (&reasoning, &json!(content)), "{answer}");
+    }
     let messages = json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": ""}]);
     let refused = post(server.address, CHAT, &chat("", json!({"messages": messages, "continue_final_message": true}))).error(400);
     assert_eq!(refused["param"], "messages[1].content");
