@@ -93,7 +93,7 @@ fn forks_go_their_own_ways() {
     let tokenizer = bytes_and_marks();
     let mut one = factory(&tokenizer).compile("start: \"ab\" | \"cd\"").unwrap();
     let mut other = one.fork();
-    let [a, b, c, d] = [b'a', b'b', b'c', b'd'].map(|byte| u32::from(byte));
+    let [a, b, c, d] = [b'a', b'b', b'c', b'd'].map(u32::from);
     one.accept(a).unwrap();
     other.accept(c).unwrap();
     let (one, other) = (set(&tokenizer, &mut *one), set(&tokenizer, &mut *other));
