@@ -93,7 +93,7 @@ fn forks_go_their_own_ways() {
     let tokenizer = bytes_and_marks();
     let mut one = factory(&tokenizer).compile("start: \"ab\" | \"cd\"").unwrap();
     let mut other = one.fork();
-    let [a, b, c, d] = [b'a', b'b', b'c', b'd'].map(|byte| u32::from(byte));
+    let [a, b, c, d] = [b'a', b'b', b'c', b'd'].map(u32::from);
     one.accept(a).unwrap();
     other.accept(c).unwrap();
     let (one, other) = (set(&tokenizer, &mut *one), set(&tokenizer, &mut *other));
@@ -193,6 +193,26 @@ fn hostile_schemas_cost_little() {
         ("multiples", json!({"type": "integer", "multipleOf": 9_973, "minimum": 0})),
     ] {
         let begun = Instant::now();
+        // As a parameter that is written as text the same may cost otherwise.
+        let parameters = json!({"type": "object", "properties": {"p": schema.clone()}, "required": ["p"], "$defs": schema["$defs"].as_object().cloned().unwrap_or_default()});
+        let function = [declared("f", parameters, true)];
+        let choice = ToolChoice::Required;
+        let request = GrammarRequest {
+            parser: Some(ToolParser::Qwen3Coder),
+            reasoning: None,
+            declared: &function,
+            choice: &choice,
+            parallel: true,
+            begun: Begun::Call,
+            output: &OutputShape::Text,
+        };
+        let as_parameter = grammar(&request).map_err(|e| e.to_string()).and_then(|lark| {
+            let mut constraint = factory.compile(&lark.expect("a call is asked for")).map_err(|e| e.to_string())?;
+            let head = "<function=f><parameter=p>\n".bytes().map(u32::from);
+            head.into_iter().try_for_each(|id| constraint.accept(id)).map_err(|e| e.to_string())?;
+            constraint.allowed(&mut TokenSet::alloc(tokenizer.vocab_size())).map_err(|e| e.to_string())
+        });
+        println!("{name}, as a parameter: {:.1?} {as_parameter:?}", begun.elapsed());
         let outcome = compiled(&factory, schema).map(|mut constraint| {
             let mut rng = crate::rng::SplitMix64::new(1);
             for _ in 0..60 {

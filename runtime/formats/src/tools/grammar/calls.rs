@@ -159,7 +159,7 @@ pub(super) fn answer(
         }
     });
     let body = match (calls, output) {
-        (Some(calls), None) if request.choice.is_forced() => calls.forced,
+        (Some(calls), None) if request.choice.is_forced() || request.begun == Begun::Call => calls.forced,
         (Some(calls), None) => calls.auto,
         (Some(calls), Some(_)) if calls.are_bare => return Err(GrammarError::Together),
         (Some(calls), Some(output)) => format!("({} | {output})", calls.forced),

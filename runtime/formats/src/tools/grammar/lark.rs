@@ -47,6 +47,11 @@ impl Lark {
         self.rule(name, &format!("%json {schema}"))
     }
 
+    /// Bytes so far.
+    pub(super) fn len(&self) -> usize {
+        self.rules.len()
+    }
+
     /// The whole text.
     pub(super) fn finish(self, start: &str) -> String {
         format!("start: {start}\n{}", self.rules)

@@ -13,6 +13,9 @@ use crate::tools::Declared;
 
 /// What a parameter's text cannot hold: the parser would see the end of it, or of the function, or the next parameter.
 const NOT_IN_TEXT: &str = r"<\/parameter>|\n<parameter=|<\/function>";
+const REFERENCES: &str = "references are to `#/$defs/` or `#/definitions/` where a model's calls write each parameter by itself";
+/// Bytes of a grammar. Each parameter has the definitions of all with it.
+const MOST_BYTES: usize = 2_000_000;
 /// References that lead to references.
 const LONGEST_CHAIN: usize = 16;
 
@@ -32,7 +35,8 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
             return Err(fault(keyword, "the model's calls write one parameter at a time, and this keyword is about all of them"));
         }
     }
-    if let Some(missing) = required.iter().find(|name| !properties.contains_key(**name)) {
+    let missing = required.iter().find(|name| !properties.contains_key(**name));
+    if let Some(missing) = missing.filter(|_| function.strict) {
         return Err(fault("required", &format!("`{}` is required and not among the properties", missing.escape_debug())));
     }
     let mut parts = vec![pattern(&format!(r"[ \n]{{0,2}}<function={}>\n?", escape(&function.name)))];
@@ -41,17 +45,18 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
         if name.contains(['>', '\n', '<']) {
             return Err(fault(&path, "the model's calls write names in tags, and this one has a character that ends them"));
         }
+        let text = |lark: &mut Lark, length: &str| {
+            lark.rule(&format!("P_{index}_{number}"), &format!(r"({}{length}) /<\/parameter>\n?/", without(NOT_IN_TEXT)))
+        };
         let value = match Text::of(property, &root, LONGEST_CHAIN) {
-            Text::Json => {
-                let one = alone(&prepared, name).ok_or_else(|| {
-                    fault(
-                        &path,
-                        "references are to `#/$defs/` or `#/definitions/` where a model's calls write each parameter by itself",
-                    )
-                })?;
-                let json = lark.json(&format!("args_{index}_{number}"), &with_options(one, function.strict));
-                format!(r"/\n?/ {json} {}", pattern(r"[ \n]{0,2}<\/parameter>\n?"))
-            }
+            Text::Json => match alone(&prepared, name) {
+                Some(one) => {
+                    let json = lark.json(&format!("args_{index}_{number}"), &with_options(one, function.strict));
+                    format!(r"/\n?/ {json} {}", pattern(r"[ \n]{0,2}<\/parameter>\n?"))
+                }
+                None if function.strict => return Err(fault(&path, REFERENCES)),
+                None => text(lark, ""),
+            },
             Text::OneOf(texts) => {
                 let texts: Vec<String> = texts.iter().map(|text| escape(text)).collect();
                 pattern(&format!(r"\n?({})\n?<\/parameter>\n?", texts.join("|")))
@@ -62,9 +67,7 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
                     (0, "") => String::new(),
                     (least, most) => format!(r" & /\n(?s:.){{{least},{most}}}\n/"),
                 };
-                let text = format!("P_{index}_{number}");
-                lark.rule(&text, &format!(r"({}{length}) /<\/parameter>\n?/", without(NOT_IN_TEXT)));
-                text
+                text(lark, &length)
             }
             Text::Unenforced(keyword) if function.strict => {
                 return Err(fault(
@@ -72,12 +75,11 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
                     &format!("`{keyword}` is not enforced on a text that the model's calls write without quotes"),
                 ));
             }
-            Text::Unenforced(_) => {
-                let text = format!("P_{index}_{number}");
-                lark.rule(&text, &format!(r"{} /<\/parameter>\n?/", without(NOT_IN_TEXT)));
-                text
-            }
+            Text::Unenforced(_) => text(lark, ""),
         };
+        if lark.len() > MOST_BYTES {
+            return Err(fault(&path, "with the definitions that every parameter refers to, the grammar is too large"));
+        }
         let parameter = format!("{} {value}", pattern(&format!("<parameter={}>", escape(name))));
         let optional = if required.contains(&name.as_str()) { "" } else { "?" };
         parts.push(format!("({parameter}){optional}"));
