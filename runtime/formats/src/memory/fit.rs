@@ -124,8 +124,8 @@ impl Needs {
             found.extend(most.map(|pages| (format!("{flag} {}", context(pages).context), context(pages))));
         }
         if let Some(flag) = flags.cache_tokens {
-            let cache = |pages: u64| Settings { cache_tokens: Some(pages * settings.page_size), ..*settings };
-            let tokens = |pages: u64| pages * settings.page_size;
+            let tokens = |pages: u64| pages.saturating_mul(settings.page_size);
+            let cache = |pages: u64| Settings { cache_tokens: Some(tokens(pages)), ..*settings };
             let fewer = settings.pages().saturating_sub(1);
             let most = largest(settings.context_pages(), fewer, |pages| self.fits(&cache(pages), bytes));
             found.extend(most.map(|pages| (format!("{flag} {}", tokens(pages)), cache(pages))));
