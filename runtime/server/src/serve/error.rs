@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tenon_engine::engine::SubmitError;
+use tenon_engine::sampling::SamplingError;
 
 /// Seconds after which a client may try again when there is no place for its request.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
@@ -111,7 +112,6 @@ impl ApiError {
             }
             SubmitError::EmptyPrompt | SubmitError::Token { .. } => prompt,
             SubmitError::NoTokens => "max_tokens",
-            SubmitError::Sampling(error) => error.param(),
         };
         Self::field("invalid_value", param, error.to_string())
     }
