@@ -160,14 +160,12 @@ impl Engine {
         }
         let (size, unit) = (self.limits.page_size, self.unit);
         let sequence = &mut self.running[index];
-        let full = if self.any_chunking {
-            sequence.cached / size
-        } else if sequence.cached <= sequence.prompt && sequence.cached.is_multiple_of(unit) {
-            sequence.cached / size
-        } else {
+        let at_boundary = sequence.cached <= sequence.prompt && sequence.cached.is_multiple_of(unit);
+        if !self.any_chunking && !at_boundary {
             // Not computed as whoever has the same tokens would compute them.
             return Ok(());
-        };
+        }
+        let full = sequence.cached / size;
         while sequence.kept < full {
             let at = sequence.kept;
             let parent = sequence.pages[..at].last().copied();

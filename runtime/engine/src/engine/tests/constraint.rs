@@ -9,7 +9,7 @@ use crate::constraint::{Constraint, ConstraintError, TokenSet};
 #[derive(Debug)]
 struct Script {
     allowed: Vec<Vec<u32>>,
-    told: Arc<Mutex<Vec<u32>>>,
+    told: Told,
 }
 
 impl Constraint for Script {
@@ -34,7 +34,9 @@ impl Constraint for Script {
     }
 }
 
-fn scripted(allowed: &[&[u32]]) -> (Option<Box<dyn Constraint>>, Arc<Mutex<Vec<u32>>>) {
+type Told = Arc<Mutex<Vec<u32>>>;
+
+fn scripted(allowed: &[&[u32]]) -> (Option<Box<dyn Constraint>>, Told) {
     let told = Arc::default();
     let allowed = allowed.iter().map(|tokens| tokens.to_vec()).collect();
     (Some(Box::new(Script { allowed, told: Arc::clone(&told) })), told)
@@ -58,11 +60,11 @@ fn only_what_is_allowed_is_chosen_and_each_choice_is_told_once() {
     // A constrained sequence does not choose on a device; the last step has the other alone.
     assert_eq!(chosen_by_model.lock().unwrap().len(), 1);
     // Log-probabilities are the model's own: what it would have said is the likeliest.
-    let second = events
+    let mut second = events
         .iter()
         .filter(|e| e.sequence == with)
         .filter_map(|e| if let EventKind::Token(t) = &e.kind { Some(t) } else { None });
-    assert_eq!(second.last().unwrap().logprobs.as_ref().unwrap().top[0].0, 8);
+    assert_eq!(second.next_back().unwrap().logprobs.as_ref().unwrap().top[0].0, 8);
 }
 
 #[test]
