@@ -1,12 +1,18 @@
 //! The command line.
 
+mod serve;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::memory::parse_size;
 use tenon_core::model::SamplingDefaults;
+
+pub use serve::{AccessArgs, ServeArgs};
+
+use crate::{Failure, config};
 
 /// Serves the models that were compiled into it.
 #[derive(Debug, Parser)]
@@ -15,6 +21,19 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The command line of this process; what `serve` was not told there comes from the environment or a file.
+///
+/// # Errors
+/// Settings of `serve` that do not exist or cannot be read. What is wrong with the command line itself ends the process.
+pub fn parse() -> Result<Cli, Failure> {
+    let matches = Cli::command().get_matches();
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if let (Command::Serve(args), Some(("serve", given))) = (&mut cli.command, matches.subcommand()) {
+        **args = config::settle(given, &config::Environment::of_process())?;
+    }
+    Ok(cli)
 }
 
 /// One command.
@@ -29,7 +48,7 @@ pub enum Command {
     /// Talk to a model in the terminal
     Chat(ChatArgs),
     /// Serve a model over HTTP, with the routes of OpenAI's API
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Print the exact prompt of a request, as the model reads it
     Render(RenderArgs),
     /// Measure prompt and decode speed on this machine, beside what it can read from memory
@@ -92,7 +111,8 @@ pub struct OverrideArgs {
     #[arg(long, value_name = "FILE")]
     pub chat_template: Option<PathBuf>,
     /// Do what flags ask for although the spec says otherwise; what they replace is printed
-    #[arg(long = "override")]
+    #[arg(long = "override", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
+    #[arg(action = clap::ArgAction::Set, hide_default_value = true, hide_possible_values = true, value_name = "BOOL")]
     pub allowed: bool,
 }
 
@@ -182,33 +202,6 @@ pub struct ChatArgs {
     pub stats: bool,
     #[command(flatten)]
     pub sampling: SamplingArgs,
-    #[command(flatten)]
-    pub load: LoadArgs,
-    #[command(flatten)]
-    pub context: ContextArgs,
-    #[command(flatten)]
-    pub overrides: OverrideArgs,
-}
-
-/// Arguments of `serve`.
-#[derive(Debug, Args)]
-pub struct ServeArgs {
-    /// The model, as `list` names it
-    pub name: String,
-    /// The address to listen on; other machines reach only an address that is not this machine's own loopback
-    #[arg(long, default_value = "127.0.0.1")]
-    pub host: String,
-    /// The port to listen on; 0 takes a free one, which the line that says where the server is tells
-    #[arg(long, default_value_t = 8080)]
-    pub port: u16,
-    /// Requests that compute at the same time; each has room for a whole context in the cache
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
-    pub max_sequences: u16,
-    /// Requests that wait beside them; further ones are refused with 429
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub queue: u16,
-    #[command(flatten)]
-    pub choice: ChoiceArgs,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
@@ -321,6 +314,10 @@ mod tests {
             Cli::try_parse_from(line).map(|_| ()).map_err(|e| e.to_string())
         };
         assert_eq!(serve(&["--port", "0", "--queue", "0", "--context", "64"]), Ok(()));
+        assert!(
+            serve(&["--drain-timeout", "0"]).unwrap_err().contains("`0` is no time: seconds, more than 0, such as 30 or 0.5")
+        );
+        assert!(serve(&["--cors-origin", "app.example"]).unwrap_err().contains("`app.example` is no origin"));
         assert!(serve(&["--max-sequences", "0"]).unwrap_err().contains("0 is not in 1..=65535"));
         assert_eq!(serve(&["--memory", "1.5GiB", "--override", "--temperature", "0.2"]), Ok(()));
         assert!(serve(&["--memory", "lots"]).unwrap_err().contains("`lots` is no size: a number with KiB"));

@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod config;
 mod home;
 mod interrupt;
 mod load;
@@ -25,8 +26,7 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = <cli::Cli as clap::Parser>::parse();
-    match commands::run(cli.command, tenon_models::MODELS) {
+    match cli::parse().and_then(|cli| commands::run(cli.command, tenon_models::MODELS)) {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read our output has gone, and with him the purpose of writing more.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,

@@ -1,6 +1,10 @@
 //! `serve`: a model over HTTP, until a signal ends it.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tenon_core::model::{ChatTemplate, Memory, ModelEntry, SamplingDefaults};
@@ -9,23 +13,36 @@ use tenon_engine::sampling::Sampler;
 use tenon_formats::overrides::OVERRIDE;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
-use crate::cli::{ChoiceArgs, ServeArgs};
+use crate::cli::{AccessArgs, ChoiceArgs, ServeArgs};
+use crate::config::API_KEY;
 use crate::load::Wanted;
 use crate::plan::Plan;
-use crate::serve::{Limits, Served, Server};
+use crate::serve::{Access, Keys, Limits, Opening, Served, start_log};
 use crate::{Failure, load};
 
-/// Bytes of a request's body: several times the text of the longest context in use.
-const MAX_BODY_BYTES: usize = 8 << 20;
 /// Threads that read requests and write answers; the model has its own.
 const IO_THREADS: usize = 2;
+/// How long loading may take without a word, and then between two.
+const LOADING_QUIET: Duration = Duration::from_secs(1);
+const LOADING_PAUSE: Duration = Duration::from_secs(5);
 
 /// Serves until SIGINT or SIGTERM, then finishes what it has begun.
 pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
+    if args.print_config {
+        print!("{}", args.settings);
+        return Ok(());
+    }
+    let Some(name) = args.model.as_deref() else {
+        return Err("no model is named: `tenon-server serve NAME`, TENON_SERVER_MODEL, or `model` in the file of --config; `tenon-server list` \
+                    shows those that are compiled in"
+            .into());
+    };
+    start_log(args.log.log_format, args.log.log_level, std::io::stderr);
     let max_sequences = usize::from(args.max_sequences);
     let wanted = Wanted {
-        name: &args.name,
+        name,
         raw: false,
         load: &args.load,
         context: args.context,
@@ -33,8 +50,9 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         sequences: max_sequences,
         sequences_flag: Some("--max-sequences"),
     };
-    let spec = load::entry(models, &args.name)?.info.sampling;
+    let spec = load::entry(models, name)?.info.sampling;
     let sampling = sampling(&args.choice, spec)?;
+    let access = access(&args.access)?;
     let plan = load::plan(models, &wanted)?;
     eprint!("{}", plan.text());
     plan.overrides.lines().iter().for_each(|line| eprintln!("{line}"));
@@ -44,27 +62,68 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     if sampling != spec {
         eprintln!("{}", other_sampling(sampling, spec));
     }
-    let loaded = load::for_plan(&plan, &wanted)?;
-    let (context, memory, queue) = (loaded.context, loaded.memory, usize::from(args.queue));
+    let queue = usize::from(args.queue);
+    let max_body_bytes = usize::try_from(args.http.max_body_bytes).unwrap_or(usize::MAX);
+    let limits = Limits { max_sequences, queue, max_body_bytes };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(IO_THREADS).enable_all().build()?;
+    let (signals, opening, address) = runtime.block_on(async {
+        // Before anyone can send one.
+        let signals = Signals::install()?.watch();
+        let listener = listener(args, &access).await?;
+        let address = listener.local_addr()?;
+        let opening = Opening::start(listener, name, limits, args.http.limits(), access)?;
+        Ok::<_, Failure>((signals, opening, address))
+    })?;
+    let loaded = {
+        let _told = Loading::begin(name);
+        load::for_plan(&plan, &wanted)?
+    };
+    let (context, memory) = (loaded.context, loaded.memory);
     let served =
         Served { name: loaded.info.name.to_owned(), tokenizer: loaded.tokenizer, template: loaded.template, context, sampling };
     let report = report(&plan, args, sampling, spec);
-    let limits = Limits { max_sequences, queue, max_body_bytes: MAX_BODY_BYTES };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(IO_THREADS).enable_all().build()?;
     runtime.block_on(async {
-        // Before anyone can send one.
-        let signals = Signals::install()?;
-        let (host, port) = (args.host.as_str(), args.port);
-        let listener = TcpListener::bind((host, port)).await.map_err(|error| {
-            format!(
-                "cannot listen on port {port} of {host}: {error}; --host and --port choose others, and port 0 is any free one"
-            )
-        })?;
-        let address = listener.local_addr()?;
-        let server = Server::start(served, report, loaded.engine, limits)?;
-        eprintln!("{}", ready(&args.name, address, memory, context, max_sequences, queue));
-        Ok(server.run(listener, signals.drain()).await?)
+        eprintln!("{}", ready(name, address, memory, context, max_sequences, queue));
+        Ok(opening.run(served, report, loaded.engine, limits, signals.drain()).await?)
     })
+}
+
+/// The socket, which is not answered on yet. One that other machines reach needs keys, or a word that it needs none.
+async fn listener(args: &ServeArgs, access: &Access) -> Result<TcpListener, Failure> {
+    let (host, port) = (args.host.as_str(), args.port);
+    let listener = TcpListener::bind((host, port)).await.map_err(|error| {
+        format!("cannot listen on port {port} of {host}: {error}; --host and --port choose others, and port 0 is any free one")
+    })?;
+    let address = listener.local_addr()?;
+    if !address.ip().is_loopback() && access.keys.is_empty() {
+        if !args.access.insecure_no_auth {
+            return Err(format!(
+                "other machines reach {address}, and everybody there could use this server: give it keys with --api-key-file or the \
+                 variable {API_KEY}, listen on 127.0.0.1, or say with --insecure-no-auth that everybody may"
+            )
+            .into());
+        }
+        eprintln!("note: everybody who reaches {address} may use this server, as --insecure-no-auth says");
+    }
+    Ok(listener)
+}
+
+/// Who may ask. What keys are is never told, not even in errors.
+fn access(args: &AccessArgs) -> Result<Access, Failure> {
+    let mut keys = Keys::default();
+    if let Some(path) = &args.api_key_file {
+        let at = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| format!("--api-key-file {at}: {error}"))?;
+        keys = Keys::read(&text).map_err(|error| format!("--api-key-file {at}: {error}"))?;
+    }
+    match std::env::var(API_KEY) {
+        Ok(key) if !key.is_empty() => {
+            keys = keys.with(Keys::read(&key).map_err(|error| format!("{API_KEY}: {error}"))?);
+        }
+        Err(std::env::VarError::NotUnicode(_)) => return Err(format!("{API_KEY} is not text").into()),
+        _ => {}
+    }
+    Ok(Access { keys, origins: args.cors_origins.clone(), hosts: args.allowed_hosts.clone() })
 }
 
 /// The sampling parameters of requests that state none. Another choice than the spec's is no contradiction: a request may make it too.
@@ -120,6 +179,13 @@ struct Signals {
     terminate: Signal,
 }
 
+/// Signals that are watched.
+struct Watched {
+    /// The server runs, and has something to finish.
+    serving: Arc<AtomicBool>,
+    first: oneshot::Receiver<()>,
+}
+
 impl Signals {
     fn install() -> std::io::Result<Self> {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
@@ -134,14 +200,61 @@ impl Signals {
         128 + kind.as_raw_value()
     }
 
-    /// Returns at the first signal; the second ends the process at once.
-    async fn drain(mut self) {
-        self.next().await;
-        eprintln!("finishing the requests that are running; a second signal ends at once");
+    /// While the model is loaded, a signal ends the process at once. Then the first one asks the server to end, and the second ends the
+    /// process.
+    fn watch(mut self) -> Watched {
+        let serving = Arc::new(AtomicBool::new(false));
+        let (tell, first) = oneshot::channel();
+        let runs = Arc::clone(&serving);
         tokio::spawn(async move {
+            let code = self.next().await;
+            if !runs.load(Ordering::SeqCst) {
+                std::process::exit(code);
+            }
+            eprintln!("finishing the requests that are running; a second signal ends at once");
+            let _ = tell.send(());
             let code = self.next().await;
             std::process::exit(code);
         });
+        Watched { serving, first }
+    }
+}
+
+impl Watched {
+    /// Returns at the first signal from now on.
+    async fn drain(self) {
+        self.serving.store(true, Ordering::SeqCst);
+        let _ = self.first.await;
+    }
+}
+
+/// Tells that loading takes a while, where it does, until this is dropped.
+struct Loading {
+    done: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Loading {
+    fn begin(name: &str) -> Self {
+        let (done, ended) = mpsc::channel::<()>();
+        let (name, started) = (name.to_owned(), Instant::now());
+        let thread = std::thread::Builder::new().name("loading".to_owned()).spawn(move || {
+            let mut pause = LOADING_QUIET;
+            while ended.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("loading {name} ({} s)", started.elapsed().as_secs());
+                pause = LOADING_PAUSE;
+            }
+        });
+        // Without it, loading is quiet.
+        Self { done: Some(done), thread: thread.ok() }
+    }
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        // It has nothing to return.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 

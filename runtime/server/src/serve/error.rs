@@ -14,7 +14,7 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ApiError {
     pub(super) status: StatusCode,
-    kind: &'static str,
+    pub(super) kind: &'static str,
     pub(super) code: &'static str,
     pub(super) param: Option<String>,
     pub(super) message: String,
@@ -111,9 +111,14 @@ impl ApiError {
     }
 }
 
+/// The code of the error that a response tells, in whatever form: an extension of the response, for logs and metrics.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ErrorCode(pub(super) &'static str);
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body())).into_response();
+        response.extensions_mut().insert(ErrorCode(self.code));
         if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }

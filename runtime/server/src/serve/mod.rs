@@ -1,24 +1,35 @@
 //! The HTTP server: OpenAI's routes over one engine, several requests at a time.
 //!
+//! A connection has limits and times ([`listen`], [`limits`]); what comes through one passes [`listen::front`], which knows who may ask
+//! ([`auth`]) and keeps the books ([`log`], [`metrics`]).
+//!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
 //! the thread that owns the engine ([`worker`]); its tokens come back through a channel and become text ([`answer`]) in the form
 //! that the route speaks ([`openai`]).
 
 mod answer;
+mod auth;
 mod error;
 mod fields;
+mod ids;
+mod limits;
+mod listen;
+mod log;
+mod metrics;
+mod observe;
 mod openai;
+mod openapi;
 mod prompt;
 mod request;
 mod routes;
 mod worker;
 
 use std::borrow::Cow;
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use axum::serve::ListenerExt;
+use axum::extract::Request as HttpRequest;
 use serde_json::Value;
 use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Request, Tokenizer};
@@ -26,8 +37,15 @@ use tokio::net::TcpListener;
 
 use answer::Answer;
 use error::ApiError;
-use request::GenerateRequest;
+use limits::BodyLimits;
+use metrics::Metrics;
+use request::{GenerateRequest, Prompt};
 use worker::{Running, Update, Worker};
+
+pub use auth::{Access, KeyError, Keys, Origin, OriginError};
+pub use limits::HttpLimits;
+pub use listen::Opening;
+pub use log::{LogFormat, LogLevel, start as start_log};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -76,64 +94,77 @@ struct Service {
     plan: Value,
     worker: Worker,
     max_body_bytes: usize,
+    http: HttpLimits,
     /// Seconds since 1970.
     started: u64,
+    metrics: Arc<Metrics>,
 }
 
 /// A server whose engine runs, and which does not listen yet.
 #[derive(Debug)]
 pub struct Server {
-    service: Arc<Service>,
+    service: Service,
+    access: Access,
     engine: Running,
 }
 
 impl Server {
     /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
     pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
-        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
-        let service = Service { served, plan, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
-        Ok(Self { service: Arc::new(service), engine })
+        let metrics = Metrics::new(&served.name, limits.max_sequences);
+        let (service, engine) = Self::service(served, plan, engine, limits, HttpLimits::default(), metrics)?;
+        Ok(Self { service, access: Access::default(), engine })
     }
 
-    /// Answers requests until `shutdown`, then takes no more, finishes those that it has taken, and returns.
-    pub async fn run(mut self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        // Answers are many small packets, each of which somebody waits for.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        let serve = axum::serve(listener, routes::router(Arc::clone(&self.service))).with_graceful_shutdown(async {
-            let _ = stopped.await;
-        });
-        let mut serving = tokio::spawn(serve.into_future());
-        tokio::select! {
-            () = shutdown => {}
-            () = self.engine.ended() => return Err(ServeError::Engine),
-            ended = &mut serving => return ended.map_err(std::io::Error::other)?.map_err(ServeError::Accept),
-        }
-        self.service.worker.drain();
-        let _ = stop.send(());
-        self.engine.ended().await;
-        if !self.engine.join() {
-            return Err(ServeError::Engine);
-        }
-        // A client that does not read, or has sent half a request, cannot hold the server up.
-        match tokio::time::timeout(FLUSH, serving).await {
-            Ok(ended) => ended.map_err(std::io::Error::other)?.map_err(ServeError::Accept),
-            Err(_) => Ok(()),
-        }
+    fn service(
+        served: Served,
+        plan: Value,
+        engine: Engine,
+        limits: Limits,
+        http: HttpLimits,
+        metrics: Arc<Metrics>,
+    ) -> std::io::Result<(Service, Running)> {
+        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
+        let (max_body_bytes, started) = (limits.max_body_bytes, seconds_since_1970());
+        Ok((Service { served, plan, worker, max_body_bytes, http, started, metrics }, engine))
+    }
+
+    /// With other limits of connections and times than the default ones.
+    pub fn http(mut self, limits: HttpLimits) -> Self {
+        self.service.http = limits;
+        self
+    }
+
+    /// For those who may ask; without this, everybody who reaches the address may.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Answers requests until `shutdown`, then takes no more, finishes those that it has taken as far as the time for it goes, and
+    /// returns.
+    pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let Self { service, access, engine } = self;
+        let metrics = Arc::clone(&service.metrics);
+        let opening = Opening::with(listener, &service.served.name, service.http, access, metrics)?;
+        opening.serve(service, engine, shutdown).await
     }
 }
 
 impl Service {
+    /// The JSON of a request's body, within the limits.
+    async fn body(&self, request: HttpRequest) -> Result<Value, ApiError> {
+        let HttpLimits { max_json_depth: depth, body_timeout: time, .. } = self.http;
+        limits::json(request, BodyLimits { bytes: self.max_body_bytes, depth, time }).await
+    }
+
     /// Hands a request to the engine. Everything that can be refused is refused here, before the first byte of an answer.
     async fn generate(self: &Arc<Self>, request: GenerateRequest) -> Result<Answer, ApiError> {
         // First, so that a flood of requests costs nothing more.
         let place = self.worker.place()?;
-        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs } = request;
+        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs, timeout, .. } = request;
         let field = prompt.field();
-        let service = Arc::clone(self);
-        // A long prompt takes a while, in which others want their tokens.
-        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
-        let ids = ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))??;
+        let ids = self.token_ids(prompt).await?;
         let (prompt_tokens, context) = (ids.len(), self.served.context);
         let room = context.saturating_sub(prompt_tokens);
         if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
@@ -146,7 +177,8 @@ impl Service {
             end_ids: Arc::from(self.served.tokenizer.end_ids()),
             logprobs,
             constraint: None,
-            deadline: None,
+            // The operator's time is the most that a request may ask for.
+            deadline: timeout.into_iter().chain(self.http.request_timeout).min().map(|timeout| Instant::now() + timeout),
         };
         let mut updates = self.worker.submit(request, place)?;
         match updates.next().await {
@@ -154,6 +186,25 @@ impl Service {
             Some(_) => Ok(Answer::new(Arc::clone(self), updates, stop, prompt_tokens)),
             None => Err(self.worker.gone()),
         }
+    }
+
+    /// Tokens of a prompt: what [`Service::generate`] would compute.
+    async fn count(self: &Arc<Self>, prompt: &Prompt) -> Result<usize, ApiError> {
+        self.token_ids(prompt.clone()).await.map(|ids| ids.len())
+    }
+
+    /// A long prompt takes a while, in which others want their tokens.
+    async fn token_ids(self: &Arc<Self>, prompt: Prompt) -> Result<Vec<u32>, ApiError> {
+        let service = Arc::clone(self);
+        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
+        ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))?
+    }
+
+    /// An id for a call that begins: the dialect's prefix and 24 letters and digits, or 9 of them alone for a model whose templates
+    /// take no other.
+    fn call_id(&self, prefix: &str) -> String {
+        let parser = self.served.template.as_ref().and_then(ChatTemplate::tools).map(|tools| tools.parser);
+        ids::call_id(prefix, parser)
     }
 }
 

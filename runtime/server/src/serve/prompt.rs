@@ -38,8 +38,13 @@ fn rendered(served: &Served, chat: &Chat) -> Result<String, ApiError> {
         return Err(ApiError::field("unsupported_value", "messages", message));
     };
     let tools = &chat.tools;
-    let conversation =
-        Conversation { tools: Some(&tools.declared), call_forced: tools.call_forced, ..Conversation::new(&chat.messages) };
+    let conversation = Conversation {
+        messages: &chat.messages,
+        tools: Some(&tools.declared),
+        call_forced: tools.choice.is_forced(),
+        add_generation_prompt: chat.add_generation_prompt,
+        variables: Some(&chat.variables),
+    };
     template::prompt(template, &conversation).map_err(|error| {
         // The template has rendered plain conversations at load, so what it cannot do lies in this one.
         let field = if error == template::PromptError::NoTools { "tools" } else { "messages" };

@@ -2,44 +2,59 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::extract::{Path, Request, State};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Part, Piece};
 use super::error::ApiError;
 use super::openai::{self, Delivery, Reply, Route};
 use super::request::GenerateRequest;
-use super::{Service, seconds_since_1970};
+use super::{Service, metrics, openapi, seconds_since_1970};
 
-/// Bytes that are read of a body that is refused for its size.
-const DISCARD: usize = 64 << 20;
+/// Every route once: its method, its path, and what answers it. The OpenAPI document is compared with this.
+pub(super) fn table() -> Vec<(Method, &'static str, MethodRouter<Arc<Service>>)> {
+    vec![
+        (Method::GET, "/health", get(health)),
+        (Method::GET, "/ready", get(ready)),
+        (Method::GET, "/metrics", get(metrics)),
+        (Method::GET, "/openapi.json", get(async || ([(header::CONTENT_TYPE, "application/json")], openapi::DOCUMENT))),
+        (Method::GET, "/debug/plan", get(plan)),
+        (Method::GET, "/v1/models", get(models)),
+        (Method::GET, "/v1/models/{name}", get(model)),
+        (Method::POST, "/v1/chat/completions", post(chat)),
+        (Method::POST, "/v1/completions", post(completion)),
+    ]
+}
 
 /// All routes.
 pub(super) fn router(service: Arc<Service>) -> Router {
-    Router::new()
-        .route("/health", get(health))
-        .route("/debug/plan", get(plan))
-        .route("/v1/models", get(models))
-        .route("/v1/models/{name}", get(model))
-        .route("/v1/chat/completions", post(chat))
-        .route("/v1/completions", post(completion))
+    table()
+        .into_iter()
+        .fold(Router::new(), |router, (_, path, method)| router.route(path, method))
         .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
-        .layer(DefaultBodyLimit::max(service.max_body_bytes))
         .with_state(service)
 }
 
-async fn health(State(service): State<Arc<Service>>) -> Response {
+/// Whether the process lives: also while it ends.
+async fn health() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+/// Whether it takes requests.
+async fn ready(State(service): State<Arc<Service>>) -> Response {
     if service.worker.is_draining() {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "draining" }))).into_response();
     }
-    Json(json!({ "status": "ok" })).into_response()
+    Json(json!({ "status": "ready", "model": service.served.name })).into_response()
+}
+
+async fn metrics(State(service): State<Arc<Service>>) -> Result<Response, ApiError> {
+    let text = service.metrics.text().map_err(|_| ApiError::internal("the metrics cannot be written"))?;
+    Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response())
 }
 
 async fn plan(State(service): State<Arc<Service>>) -> Json<Value> {
@@ -59,12 +74,12 @@ fn model_object(service: &Service) -> Value {
 }
 
 async fn chat(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
-    let (request, delivery) = openai::read_chat(body(request, service.max_body_bytes).await?, &service.served.name)?;
+    let (request, delivery) = openai::read_chat(service.body(request).await?, &service.served.name)?;
     answer(service, Route::Chat, request, delivery).await
 }
 
 async fn completion(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
-    let (request, delivery) = openai::read_completion(body(request, service.max_body_bytes).await?, &service.served.name)?;
+    let (request, delivery) = openai::read_completion(service.body(request).await?, &service.served.name)?;
     answer(service, Route::Completion, request, delivery).await
 }
 
@@ -75,66 +90,7 @@ async fn answer(service: Arc<Service>, route: Route, request: GenerateRequest, d
     if delivery.stream {
         return Ok(openai::stream(service, reply, answer, delivery.include_usage));
     }
-    whole(&service, &reply, answer).await
-}
-
-/// Waits for the end. When the client leaves, this is dropped, and the answer with it.
-async fn whole(service: &Service, reply: &Reply, mut answer: Answer) -> Result<Response, ApiError> {
-    let mut all = Piece::default();
-    loop {
-        match answer.next().await? {
-            Part::Text(piece) => all.append(piece),
-            Part::End(piece, ending, usage) => {
-                all.append(piece);
-                return Ok(Json(reply.whole(&service.served.tokenizer, &all, ending, usage)).into_response());
-            }
-        }
-    }
-}
-
-/// The JSON of a body. A key that stands twice in an object is an error, since readers that take the first or the last one
-/// disagree about what was asked.
-async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
-    if let Some(size) = announced_size(request.headers()).filter(|size| *size > limit as u64) {
-        // Most clients write all of it before they read, and would see a broken connection instead of the answer.
-        discard(request.into_body(), DISCARD).await;
-        return Err(ApiError::too_large(Some(size), limit));
-    }
-    check_media_type(request.headers())?;
-    let bytes = Bytes::from_request(request, &()).await.map_err(|error| match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => ApiError::too_large(None, limit),
-        _ => ApiError::request("invalid_body", format!("the body cannot be read: {error}")),
-    })?;
-    let invalid = |error| ApiError::request("invalid_json", format!("the body is not JSON that can be read: {error}"));
-    tenon_formats::json::parse(&bytes).map_err(invalid)
-}
-
-fn announced_size(headers: &HeaderMap) -> Option<u64> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
-}
-
-/// Reads and forgets a body, up to a number of bytes.
-async fn discard(body: Body, most: usize) {
-    let (mut stream, mut left) = (body.into_data_stream(), most);
-    while let Some(Ok(bytes)) = stream.next().await {
-        let Some(rest) = left.checked_sub(bytes.len()) else { return };
-        left = rest;
-    }
-}
-
-/// What a page can send to a local server without asking first is a form or plain text, and not JSON.
-fn check_media_type(headers: &HeaderMap) -> Result<(), ApiError> {
-    let value = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or("not text"));
-    match value.map(|value| value.split(';').next().unwrap_or_default().trim()) {
-        Some(found) if !is_json(found) => {
-            let message = format!("the content type is `{found}`, and must be `application/json`");
-            Err(ApiError::request("unsupported_content_type", message))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn is_json(media_type: &str) -> bool {
-    let lower = media_type.to_ascii_lowercase();
-    lower == "application/json" || (lower.starts_with("application/") && lower.ends_with("+json"))
+    // When the client leaves, this is dropped, and the answer with it.
+    let whole = answer.whole().await?;
+    Ok(Json(reply.whole(&service.served.tokenizer, &whole)).into_response())
 }

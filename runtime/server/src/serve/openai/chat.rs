@@ -28,7 +28,7 @@ fn read_with(
     let mut fields = Fields::new(body, "")?;
     params::model(&mut fields, served)?;
     let messages = messages::read(fields.required("messages")?)?;
-    let prompt = Prompt::Chat(Chat { messages, tools: tools(&mut fields)? });
+    let prompt = Prompt::Chat(Chat { tools: tools(&mut fields)?, ..Chat::new(messages) });
     let max_tokens = max_tokens(&mut fields)?;
     let sampling = params::sampling(&mut fields)?;
     let stop = params::stop(&mut fields)?;
@@ -37,7 +37,7 @@ fn read_with(
     params::not_implemented(&mut fields)?;
     not_implemented(&mut fields)?;
     fields.finish()?;
-    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+    Ok((GenerateRequest { sampling, max_tokens, stop, logprobs, ..GenerateRequest::new(prompt) }, delivery))
 }
 
 /// `max_completion_tokens`, or `max_tokens` as it was called before.
@@ -102,13 +102,8 @@ mod tests {
     #[test]
     fn a_plain_request_leaves_everything_open() {
         let (request, delivery) = accepted(json!({}));
-        let expected = GenerateRequest {
-            prompt: Prompt::Chat(Chat { messages: vec![json!({"role": "user", "content": "Hi"})], tools: Tools::default() }),
-            sampling: Sampling::default(),
-            max_tokens: None,
-            stop: vec![],
-            logprobs: None,
-        };
+        let chat = Chat::new(vec![json!({"role": "user", "content": "Hi"})]);
+        let expected = GenerateRequest::new(Prompt::Chat(chat));
         assert_eq!((request, delivery), (expected, Delivery::default()));
     }
 
@@ -118,7 +113,8 @@ mod tests {
             "temperature": 0.5, "top_p": 1, "top_k": 3, "seed": -1, "max_completion_tokens": 9, "stop": ["a", "b"],
             "logprobs": true, "top_logprobs": 2, "stream": true, "stream_options": {"include_usage": true},
         }));
-        let sampling = Sampling { temperature: Some(0.5), top_p: Some(1.0), top_k: Some(3), seed: Some(u64::MAX) };
+        let sampling =
+            Sampling { temperature: Some(0.5), top_p: Some(1.0), top_k: Some(3), seed: Some(u64::MAX), ..Sampling::default() };
         assert_eq!(request.sampling, sampling);
         assert_eq!((request.max_tokens, request.stop, request.logprobs), (Some(9), vec!["a".into(), "b".into()], Some(2)));
         assert_eq!(delivery, Delivery { stream: true, include_usage: true });

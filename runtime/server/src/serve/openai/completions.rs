@@ -27,7 +27,7 @@ pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateReque
     fields.unsupported("echo", &[json!(false)])?;
     fields.unsupported("suffix", &[])?;
     fields.finish()?;
-    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+    Ok((GenerateRequest { sampling, max_tokens, stop, logprobs, ..GenerateRequest::new(prompt) }, delivery))
 }
 
 /// A text or token ids, alone or as the only entry of a list.

@@ -24,6 +24,7 @@ pub(super) fn sampling(fields: &mut Fields) -> Result<Sampling, ApiError> {
         top_k: fields.integer("top_k", 0..=u32::MAX.into())?.map(|k| k as u32),
         // A signed 64-bit number in the API's description; the bits are what counts.
         seed: fields.integer("seed", i64::MIN.into()..=u64::MAX.into())?.map(|seed| seed as u64),
+        ..Sampling::default()
     })
 }
 

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use tenon_engine::{Tokenizer, Usage, random_seed};
+use tenon_engine::{Tokenizer, random_seed};
+use tenon_formats::tools::Delta;
 
 use super::logprobs;
-use crate::serve::answer::{Ending, Piece};
+use crate::serve::answer::{Ending, TokenUsage, Told, Whole, WholeChoice};
 
 /// Which of the two routes answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,25 +43,30 @@ impl Reply {
     }
 
     /// The whole answer.
-    pub(in crate::serve) fn whole(&self, tokenizer: &Tokenizer, piece: &Piece, ending: Ending, usage: Usage) -> Value {
-        let logprobs = self.logprobs(tokenizer, piece);
-        let finish = finish_reason(ending);
-        let choice = match self.route {
-            Route::Chat => json!({
-                "index": 0,
-                "message": { "role": "assistant", "content": piece.text, "refusal": null },
-                "logprobs": logprobs,
-                "finish_reason": finish,
-            }),
-            Route::Completion => json!({ "index": 0, "text": piece.text, "logprobs": logprobs, "finish_reason": finish }),
-        };
+    pub(in crate::serve) fn whole(&self, tokenizer: &Tokenizer, whole: &Whole) -> Value {
+        let choices = (0..).zip(&whole.choices).map(|(index, choice)| self.choice(tokenizer, index, choice)).collect();
         let object = match self.route {
             Route::Chat => "chat.completion",
             Route::Completion => "text_completion",
         };
-        let mut whole = self.object(object, vec![choice]);
-        whole["usage"] = counts(usage);
-        whole
+        let mut answer = self.object(object, choices);
+        answer["usage"] = counts(whole.usage);
+        answer
+    }
+
+    fn choice(&self, tokenizer: &Tokenizer, index: usize, choice: &WholeChoice) -> Value {
+        let logprobs = self.logprobs(tokenizer, &choice.tokens);
+        let finish = choice.ending.as_ref().map(finish_reason);
+        let text = choice.content.as_deref().unwrap_or_default();
+        match self.route {
+            Route::Chat => json!({
+                "index": index,
+                "message": { "role": "assistant", "content": text, "refusal": null },
+                "logprobs": logprobs,
+                "finish_reason": finish,
+            }),
+            Route::Completion => json!({ "index": index, "text": text, "logprobs": logprobs, "finish_reason": finish }),
+        }
     }
 
     /// The chunk before any text, where the route has one.
@@ -71,17 +77,19 @@ impl Reply {
         }
     }
 
-    /// A chunk with text.
-    pub(in crate::serve) fn text(&self, tokenizer: &Tokenizer, piece: &Piece) -> Value {
+    /// A chunk with more of the answer.
+    pub(in crate::serve) fn text(&self, tokenizer: &Tokenizer, deltas: &[Delta], tokens: &[Told]) -> Value {
+        let text: String =
+            deltas.iter().filter_map(|delta| if let Delta::Content(text) = delta { Some(text.as_str()) } else { None }).collect();
         let delta = match self.route {
-            Route::Chat => json!({ "content": piece.text }),
-            Route::Completion => json!(piece.text),
+            Route::Chat => json!({ "content": text }),
+            Route::Completion => json!(text),
         };
-        self.chunk(delta, self.logprobs(tokenizer, piece), None)
+        self.chunk(delta, self.logprobs(tokenizer, tokens), None)
     }
 
     /// The last chunk with a choice.
-    pub(in crate::serve) fn closing(&self, ending: Ending) -> Value {
+    pub(in crate::serve) fn closing(&self, ending: &Ending) -> Value {
         let delta = match self.route {
             Route::Chat => json!({}),
             Route::Completion => json!(""),
@@ -90,13 +98,13 @@ impl Reply {
     }
 
     /// The chunk with the usage.
-    pub(in crate::serve) fn usage(&self, usage: Usage) -> Value {
+    pub(in crate::serve) fn usage(&self, usage: TokenUsage) -> Value {
         let mut chunk = self.object(self.chunk_object(), vec![]);
         chunk["usage"] = counts(usage);
         chunk
     }
 
-    fn chunk(&self, delta: Value, logprobs: Value, ending: Option<Ending>) -> Value {
+    fn chunk(&self, delta: Value, logprobs: Value, ending: Option<&Ending>) -> Value {
         let key = match self.route {
             Route::Chat => "delta",
             Route::Completion => "text",
@@ -121,24 +129,25 @@ impl Reply {
         json!({ "id": self.id, "object": object, "created": self.created, "model": self.model, "choices": choices })
     }
 
-    fn logprobs(&self, tokenizer: &Tokenizer, piece: &Piece) -> Value {
+    fn logprobs(&self, tokenizer: &Tokenizer, tokens: &[Told]) -> Value {
         match (self.logprobs, self.route) {
             (false, _) => Value::Null,
-            (true, Route::Chat) => logprobs::chat(tokenizer, &piece.tokens),
-            (true, Route::Completion) => logprobs::completion(tokenizer, &piece.tokens),
+            (true, Route::Chat) => logprobs::chat(tokenizer, tokens),
+            (true, Route::Completion) => logprobs::completion(tokenizer, tokens),
         }
     }
 }
 
-fn finish_reason(ending: Ending) -> &'static str {
+fn finish_reason(ending: &Ending) -> &'static str {
     match ending {
-        Ending::Stop => "stop",
+        Ending::Stop | Ending::StopSequence(_) => "stop",
         Ending::Length => "length",
+        Ending::ToolCalls => "tool_calls",
     }
 }
 
-fn counts(usage: Usage) -> Value {
-    let Usage { prompt_tokens, completion_tokens, .. } = usage;
+fn counts(usage: TokenUsage) -> Value {
+    let TokenUsage { prompt_tokens, completion_tokens, .. } = usage;
     json!({
         "prompt_tokens": prompt_tokens,
         "completion_tokens": completion_tokens,

@@ -42,16 +42,17 @@ impl Events {
             let part = self.answer.as_mut()?.next().await;
             let tokenizer = &self.service.served.tokenizer;
             match part {
-                Ok(Part::Text(piece)) => self.ready.push_back(event(&self.reply.text(tokenizer, &piece))),
-                Ok(Part::End(piece, ending, usage)) => {
-                    self.answer = None;
-                    if !piece.text.is_empty() || !piece.tokens.is_empty() {
-                        self.ready.push_back(event(&self.reply.text(tokenizer, &piece)));
-                    }
-                    self.ready.push_back(event(&self.reply.closing(ending)));
+                Ok(Some(Part::Delta { deltas, tokens, .. })) => {
+                    self.ready.push_back(event(&self.reply.text(tokenizer, &deltas, &tokens)));
+                }
+                Ok(Some(Part::End { ending, .. })) => self.ready.push_back(event(&self.reply.closing(&ending))),
+                Ok(Some(Part::Usage(usage))) => {
                     if self.include_usage {
                         self.ready.push_back(event(&self.reply.usage(usage)));
                     }
+                }
+                Ok(None) => {
+                    self.answer = None;
                     self.ready.push_back(Event::default().data(DONE));
                 }
                 Err(error) => {

@@ -1,6 +1,9 @@
 //! `tools` and `tool_choice`.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use tenon_formats::tools::{Declared, ToolChoice};
 
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
@@ -21,33 +24,36 @@ pub(super) fn read(fields: &mut Fields) -> Result<Tools, ApiError> {
         Some(Value::Array(tools)) => tools,
         Some(other) => return Err(wrong_type("tools", "an array", &other)),
     };
-    let names: Vec<String> =
-        declared.iter().enumerate().map(|(i, tool)| name(tool.clone(), &format!("tools[{i}]"))).collect::<Result<_, _>>()?;
-    let call_forced = match fields.take("tool_choice") {
-        None => false,
+    let functions: Arc<[Declared]> = declared
+        .iter()
+        .enumerate()
+        .map(|(i, tool)| function_of(tool.clone(), &format!("tools[{i}]")))
+        .collect::<Result<_, _>>()?;
+    let choice = match fields.take("tool_choice") {
+        None => ToolChoice::Auto,
         Some(Value::String(choice)) => match choice.as_str() {
-            "auto" => false,
+            "auto" => ToolChoice::Auto,
             "none" => return Ok(Tools::default()),
-            "required" => true,
+            "required" => ToolChoice::Required,
             other => {
                 let message = format!("`tool_choice` is `{other}`, and must be none, auto, required or a function");
                 return Err(ApiError::field("invalid_value", "tool_choice", message));
             }
         },
         Some(chosen) => {
-            let chosen = name(chosen, "tool_choice")?;
-            if !names.contains(&chosen) {
+            let chosen = function_of(chosen, "tool_choice")?.name;
+            if functions.iter().all(|function| function.name != chosen) {
                 let message = format!("`tool_choice` names `{chosen}`, which is not among `tools`");
                 return Err(ApiError::field("invalid_value", "tool_choice.function.name", message));
             }
-            true
+            ToolChoice::Named(chosen)
         }
     };
-    if call_forced && declared.is_empty() {
+    if choice.is_forced() && declared.is_empty() {
         let message = "`tool_choice` asks for a call, and `tools` has nothing to call";
         return Err(ApiError::field("invalid_value", "tool_choice", message));
     }
-    Ok(Tools { declared, call_forced })
+    Ok(Tools { declared, functions, choice, parallel: true })
 }
 
 /// The `function` of an object of `type` function, which has nothing else that is not read yet. `at` is where it stands.
@@ -62,18 +68,18 @@ pub(super) fn function(mut fields: Fields, at: &str) -> Result<Fields, ApiError>
     Ok(function)
 }
 
-/// The name of a function, as a tool or as a choice.
-fn name(value: Value, at: &str) -> Result<String, ApiError> {
+/// A function, as a tool or as a choice.
+fn function_of(value: Value, at: &str) -> Result<Declared, ApiError> {
     let mut function = function(Fields::new(value, at)?, at)?;
     let name = function.required_string("name")?;
-    function.string("description")?;
-    function.boolean("strict")?;
-    match function.take("parameters") {
-        None | Some(Value::Object(_)) => {}
+    let description = function.string("description")?;
+    let strict = function.boolean("strict")?.unwrap_or(false);
+    let parameters = match function.take("parameters") {
+        found @ (None | Some(Value::Object(_))) => found,
         Some(other) => return Err(wrong_type(&function.name("parameters"), "an object", &other)),
-    }
+    };
     function.finish()?;
-    Ok(name)
+    Ok(Declared { name, description, parameters, strict })
 }
 
 #[cfg(test)]
@@ -102,7 +108,7 @@ mod tests {
             (chosen, 1, true),
         ] {
             let read = tools(json!({"tools": [f()], "tool_choice": choice})).unwrap();
-            assert_eq!((read.declared.len(), read.call_forced), (declared, call_forced), "{choice}");
+            assert_eq!((read.declared.len(), read.choice.is_forced()), (declared, call_forced), "{choice}");
         }
         assert_eq!(tools(json!({"tools": [f()]})).unwrap().declared, [f()]);
         assert_eq!(tools(json!({})).unwrap(), Tools::default());

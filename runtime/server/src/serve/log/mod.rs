@@ -1,0 +1,68 @@
+//! Logs: one line per request at its end, and what goes wrong in between. Prompts, answers and keys are never in them.
+
+mod record;
+
+pub(super) use record::{Record, current, ended, scope, scope_sync};
+
+use std::io::IsTerminal;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object per line
+    Json,
+}
+
+/// From which level on there are log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogLevel {
+    /// None
+    Off,
+    /// What failed
+    Error,
+    /// And requests that this server could not answer
+    Warn,
+    /// And every other request, at its end
+    #[default]
+    Info,
+    /// And probes and scrapes, and why connections ended
+    Debug,
+}
+
+impl From<LogLevel> for LevelFilter {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Off => Self::OFF,
+            LogLevel::Error => Self::ERROR,
+            LogLevel::Warn => Self::WARN,
+            LogLevel::Info => Self::INFO,
+            LogLevel::Debug => Self::DEBUG,
+        }
+    }
+}
+
+/// Writes the log of this process to `writer`, from now on; the first call counts.
+pub fn start<W>(format: LogFormat, level: LogLevel, writer: W)
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::from(level)).with_writer(writer);
+    let set = match format {
+        LogFormat::Text => {
+            tracing::subscriber::set_global_default(subscriber.with_ansi(false).with_target(false).finish()).is_ok()
+        }
+        LogFormat::Json => tracing::subscriber::set_global_default(
+            subscriber.json().flatten_event(true).with_current_span(true).with_span_list(false).with_target(false).finish(),
+        )
+        .is_ok(),
+    };
+    if !set && std::io::stderr().is_terminal() {
+        tracing::debug!("the log was started already");
+    }
+}
