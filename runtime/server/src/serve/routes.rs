@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::error::ApiError;
 use super::openai::{self, Delivery, Reply, Route};
 use super::request::GenerateRequest;
-use super::{Service, metrics, openapi, seconds_since_1970};
+use super::{Service, metrics, openapi, page, seconds_since_1970};
 
-/// Every route once: its method, its path, and what answers it. The OpenAPI document is compared with this.
+/// Every route of the API once: its method, its path, and what answers it. The OpenAPI document is compared with this.
 pub(super) fn table() -> Vec<(Method, &'static str, MethodRouter<Arc<Service>>)> {
     vec![
         (Method::GET, "/health", get(health)),
@@ -34,6 +34,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
     table()
         .into_iter()
         .fold(Router::new(), |router, (_, path, method)| router.route(path, method))
+        .merge(page::routes())
         .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
         .with_state(service)
