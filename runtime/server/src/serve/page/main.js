@@ -100,12 +100,12 @@ async function ask(path, body) {
   if (state.messages !== conversation) return true;
   const calls = complete(message.tool_calls);
   follow(() => {
-    answer.end(note(reason, usage, (performance.now() - first) / 1000));
     if (calls.length > 0) {
       const named = calls.map((call) => ({ name: call.function.name, index: message.tool_calls.indexOf(call) }));
       answer.ask(named, (results) => void answered(answer, calls, results));
       state.open = answer;
     }
+    answer.end(note(reason, usage, (performance.now() - first) / 1000));
   });
   state.written += message.content;
   state.messages.push({ role: "assistant", content: message.content, ...(calls.length > 0 ? { tool_calls: calls } : {}) });

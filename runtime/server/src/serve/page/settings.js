@@ -54,7 +54,7 @@ export function read(chat) {
 
 /** Shows what is taken where nothing is set. */
 export function defaults(sampling) {
-  for (const id of ["temperature", "top_p"]) at(id).placeholder = sampling[id] ?? "";
+  for (const id of ["temperature", "top_p"]) at(id).placeholder = sampling[id] === undefined ? "" : Number(sampling[id].toPrecision(6));
   at("max_tokens").placeholder = document.body.classList.contains("completes") ? "128" : "what fits";
 }
 
@@ -66,6 +66,11 @@ export function watch(changed) {
     if (key.value.trim()) sessionStorage.setItem(KEY, key.value.trim());
     else sessionStorage.removeItem(KEY);
     changed();
+  });
+  // Enter would send the form; its value has been taken already.
+  at("key-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    key.blur();
   });
   at("tools").addEventListener("input", () => {
     try {
