@@ -130,7 +130,7 @@ fn access(args: &AccessArgs) -> Result<Access, Failure> {
 fn sampling(args: &ChoiceArgs, spec: SamplingDefaults) -> Result<SamplingDefaults, Failure> {
     let sampling = args.over(spec);
     let SamplingDefaults { temperature, top_p, top_k } = sampling;
-    Sampler::new(SamplingParams { temperature, top_k, top_p, ..SamplingParams::GREEDY })?;
+    Sampler::new(SamplingParams { temperature, top_k, top_p, ..SamplingParams::GREEDY }, &[])?;
     Ok(sampling)
 }
 

@@ -4,13 +4,14 @@
 //! ([`auth`]) and keeps the books ([`log`], [`metrics`]).
 //!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
-//! the thread that owns the engine ([`worker`]); its tokens come back through a channel and become text ([`answer`]) in the form
-//! that the route speaks ([`openai`]).
+//! the thread that owns the engine ([`worker`], by [`generate`]); its tokens come back through a channel and become content,
+//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
 
 mod answer;
 mod auth;
 mod error;
 mod fields;
+mod generate;
 mod ids;
 mod limits;
 mod listen;
@@ -23,25 +24,25 @@ mod page;
 mod prompt;
 mod request;
 mod routes;
+mod tokenize;
 mod worker;
 
 use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::extract::Request as HttpRequest;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tenon_core::model::SamplingDefaults;
-use tenon_engine::{ChatTemplate, Engine, Request, Tokenizer};
+use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
-use answer::Answer;
 use error::ApiError;
 use limits::BodyLimits;
 use metrics::Metrics;
-use request::{GenerateRequest, Prompt};
-use worker::{Running, Update, Worker};
+use worker::{Running, Worker};
 
 pub use auth::{Access, KeyError, Keys, Origin, OriginError};
 pub use limits::HttpLimits;
@@ -99,6 +100,8 @@ struct Service {
     /// Seconds since 1970.
     started: u64,
     metrics: Arc<Metrics>,
+    /// Names the configuration that answers: what a seed repeats, it repeats under the same name.
+    fingerprint: String,
 }
 
 /// A server whose engine runs, and which does not listen yet.
@@ -125,9 +128,11 @@ impl Server {
         http: HttpLimits,
         metrics: Arc<Metrics>,
     ) -> std::io::Result<(Service, Running)> {
-        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
+        let (worker, engine) =
+            worker::start(engine, limits.max_sequences.saturating_add(limits.queue), Arc::clone(metrics.engine()))?;
         let (max_body_bytes, started) = (limits.max_body_bytes, seconds_since_1970());
-        Ok((Service { served, plan, worker, max_body_bytes, http, started, metrics }, engine))
+        let fingerprint = fingerprint(&plan);
+        Ok((Service { served, plan, worker, max_body_bytes, http, started, metrics, fingerprint }, engine))
     }
 
     /// With other limits of connections and times than the default ones.
@@ -158,55 +163,6 @@ impl Service {
         let HttpLimits { max_json_depth: depth, body_timeout: time, .. } = self.http;
         limits::json(request, BodyLimits { bytes: self.max_body_bytes, depth, time }).await
     }
-
-    /// Hands a request to the engine. Everything that can be refused is refused here, before the first byte of an answer.
-    async fn generate(self: &Arc<Self>, request: GenerateRequest) -> Result<Answer, ApiError> {
-        // First, so that a flood of requests costs nothing more.
-        let place = self.worker.place()?;
-        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs, timeout, .. } = request;
-        let field = prompt.field();
-        let ids = self.token_ids(prompt).await?;
-        let (prompt_tokens, context) = (ids.len(), self.served.context);
-        let room = context.saturating_sub(prompt_tokens);
-        if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
-            return Err(ApiError::context(field, prompt_tokens, max_tokens, context));
-        }
-        let request = Request {
-            prompt: ids,
-            sampling: sampling.resolve(self.served.sampling),
-            max_tokens: Some(max_tokens.unwrap_or(room)),
-            end_ids: Arc::from(self.served.tokenizer.end_ids()),
-            logprobs,
-            constraint: None,
-            // The operator's time is the most that a request may ask for.
-            deadline: timeout.into_iter().chain(self.http.request_timeout).min().map(|timeout| Instant::now() + timeout),
-        };
-        let mut updates = self.worker.submit(request, place)?;
-        match updates.next().await {
-            Some(Update::Refused(error)) => Err(ApiError::refused(error, field)),
-            Some(_) => Ok(Answer::new(Arc::clone(self), updates, stop, prompt_tokens)),
-            None => Err(self.worker.gone()),
-        }
-    }
-
-    /// Tokens of a prompt: what [`Service::generate`] would compute.
-    async fn count(self: &Arc<Self>, prompt: &Prompt) -> Result<usize, ApiError> {
-        self.token_ids(prompt.clone()).await.map(|ids| ids.len())
-    }
-
-    /// A long prompt takes a while, in which others want their tokens.
-    async fn token_ids(self: &Arc<Self>, prompt: Prompt) -> Result<Vec<u32>, ApiError> {
-        let service = Arc::clone(self);
-        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
-        ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))?
-    }
-
-    /// An id for a call that begins: the dialect's prefix and 24 letters and digits, or 9 of them alone for a model whose templates
-    /// take no other.
-    fn call_id(&self, prefix: &str) -> String {
-        let parser = self.served.template.as_ref().and_then(ChatTemplate::tools).map(|tools| tools.parser);
-        ids::call_id(prefix, parser)
-    }
 }
 
 /// The text of a request's prompt: what the routes would tokenize.
@@ -215,10 +171,17 @@ impl Service {
 /// What a route would refuse the body for, in one line.
 pub fn render(served: &Served, body: Value) -> Result<String, String> {
     let prompt = match body.get("prompt") {
-        Some(_) => openai::read_completion(body, &served.name).map(|(request, _)| request.prompt),
-        None => openai::read_to_render(body, &served.name),
+        Some(_) => openai::read_completion_to_render(body, served),
+        None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
+}
+
+/// A name for what is running: the plan has the model, its weights and the target.
+fn fingerprint(plan: &Value) -> String {
+    let digest = Sha256::digest(format!("{} {plan}", env!("CARGO_PKG_VERSION")));
+    let short: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    format!("fp_{short}")
 }
 
 fn seconds_since_1970() -> u64 {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tenon_engine::{FinishReason, Usage};
 
+use super::answer::Ending;
 use super::error::ApiError;
 
-/// Is told what happens to requests. Answers wait for it, so it must be quick and never block.
+/// Is told what happens to one request. Answers wait for it, so it must be quick and never block.
 ///
-/// Everything about a request is told within the [`tracing::Span`] in which the request arrived, also by the engine's thread, so that
-/// a log line written here has what that span has.
+/// It is called by the engine's thread and by whoever reads the answer, neither of which has anything of the request around it.
 pub(super) trait Observer: Debug + Send + Sync {
     /// Takes note.
     fn observe(&self, occurrence: Occurrence<'_>);
@@ -19,7 +19,7 @@ pub(super) trait Observer: Debug + Send + Sync {
 /// Something that happened to a request, or to one of its sequences: a request has one for each answer that it asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Occurrence<'a> {
-    /// A request was refused, before anything was computed for it.
+    /// The request was refused, before anything was computed for it.
     Refused(&'a ApiError),
     /// A sequence waits for the engine.
     Queued {
@@ -38,7 +38,7 @@ pub(super) enum Occurrence<'a> {
         /// Time since the one before, or since the sequence was queued.
         after: Duration,
     },
-    /// It has ended, or its client has left.
+    /// The engine is done with a sequence. A stop sequence is found in the text, so that to the engine such an answer is cancelled.
     Finished {
         /// Why.
         reason: FinishReason,
@@ -47,19 +47,13 @@ pub(super) enum Occurrence<'a> {
         /// Time since it was queued.
         took: Duration,
     },
-    /// It cannot go on.
+    /// An answer is over, as its client is told. An answer whose client leaves never gets there.
+    Ended(&'a Ending),
+    /// A sequence cannot go on.
     Failed {
         /// Why.
         message: &'a str,
         /// Time since it was queued.
         took: Duration,
     },
-}
-
-/// Keeps no books.
-#[derive(Debug)]
-pub(super) struct Nobody;
-
-impl Observer for Nobody {
-    fn observe(&self, _: Occurrence<'_>) {}
 }

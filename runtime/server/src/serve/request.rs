@@ -186,7 +186,7 @@ mod tests {
     fn the_ends_of_the_ranges_can_be_sampled_with() {
         for (temperature, top_p) in [(0.0, 0.0), (1e-60, 1e-60), (1e-4, 0.0), (2.0, 0.0)] {
             let params = Sampling { temperature: Some(temperature), top_p: Some(top_p), ..Sampling::default() }.resolve(SPEC);
-            assert_eq!(Sampler::new(params.clone()).unwrap().sample(&[0.0, 3.0, 2.9]), Ok(1), "{params:?}");
+            assert_eq!(Sampler::new(params.clone(), &[]).unwrap().sample(&[0.0, 3.0, 2.9], None), Ok(1), "{params:?}");
         }
     }
 }

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, any, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::openai::{self, Delivery, Reply, Route};
-use super::request::GenerateRequest;
-use super::{Service, metrics, openapi, page, seconds_since_1970};
+use super::{Service, metrics, openai, openapi, page, tokenize};
 
 /// Every route of the API once: its method, its path, and what answers it. The OpenAPI document is compared with this.
 pub(super) fn table() -> Vec<(Method, &'static str, MethodRouter<Arc<Service>>)> {
@@ -24,8 +22,12 @@ pub(super) fn table() -> Vec<(Method, &'static str, MethodRouter<Arc<Service>>)>
         (Method::GET, "/debug/plan", get(plan)),
         (Method::GET, "/v1/models", get(models)),
         (Method::GET, "/v1/models/{name}", get(model)),
-        (Method::POST, "/v1/chat/completions", post(chat)),
-        (Method::POST, "/v1/completions", post(completion)),
+        (Method::POST, "/v1/chat/completions", post(openai::chat_completions)),
+        (Method::POST, "/v1/completions", post(openai::completions)),
+        (Method::POST, "/v1/responses", any(openai::not_implemented)),
+        (Method::POST, "/v1/embeddings", any(openai::not_implemented)),
+        (Method::POST, "/tokenize", post(tokenize::tokenize)),
+        (Method::POST, "/detokenize", post(tokenize::detokenize)),
     ]
 }
 
@@ -71,27 +73,5 @@ async fn model(State(service): State<Arc<Service>>, Path(name): Path<String>) ->
 }
 
 fn model_object(service: &Service) -> Value {
-    json!({ "id": service.served.name, "object": "model", "created": service.started, "owned_by": "tenon" })
-}
-
-async fn chat(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
-    let (request, delivery) = openai::read_chat(service.body(request).await?, &service.served.name)?;
-    answer(service, Route::Chat, request, delivery).await
-}
-
-async fn completion(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
-    let (request, delivery) = openai::read_completion(service.body(request).await?, &service.served.name)?;
-    answer(service, Route::Completion, request, delivery).await
-}
-
-async fn answer(service: Arc<Service>, route: Route, request: GenerateRequest, delivery: Delivery) -> Result<Response, ApiError> {
-    let logprobs = request.logprobs.is_some();
-    let reply = Reply::new(route, &service.served.name, seconds_since_1970(), logprobs, delivery.include_usage);
-    let answer = service.generate(request).await?;
-    if delivery.stream {
-        return Ok(openai::stream(service, reply, answer, delivery.include_usage));
-    }
-    // When the client leaves, this is dropped, and the answer with it.
-    let whole = answer.whole().await?;
-    Ok(Json(reply.whole(&service.served.tokenizer, &whole)).into_response())
+    json!({ "id": service.served.name, "object": "model", "created": service.started, "owned_by": "tenon", "max_model_len": service.served.context })
 }

@@ -106,7 +106,7 @@ fn a_body_over_the_limit_is_refused_with_both_numbers() {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(server.address).unwrap();
     let head = format!(
-        "POST {CHAT} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n",
+        "POST {CHAT} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n",
         MAX_BODY + 1
     );
     stream.write_all(head.as_bytes()).unwrap();

@@ -77,6 +77,16 @@ pub struct TestServer {
 impl TestServer {
     /// With this many requests at a time and waiting.
     pub fn start(max_sequences: usize, queue: usize) -> Self {
+        Self::start_with(max_sequences, queue, None, |server| server)
+    }
+
+    /// The same with other limits of connections; `send_buffer` is what the system keeps of an answer that is not read.
+    pub fn start_with(
+        max_sequences: usize,
+        queue: usize,
+        send_buffer: Option<u32>,
+        adjust: impl FnOnce(Server) -> Server,
+    ) -> Self {
         let limits = BatchLimits {
             vocab_size: VOCAB,
             max_positions: CONTEXT,
@@ -101,13 +111,17 @@ impl TestServer {
             Limits { max_sequences, queue, max_body_bytes: MAX_BODY },
         )
         .unwrap();
+        let server = adjust(server);
 
         let (shutdown, ended) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let socket = tokio::net::TcpSocket::new_v4().unwrap();
+                send_buffer.map_or(Ok(()), |bytes| socket.set_send_buffer_size(bytes)).unwrap();
+                socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+                let listener = socket.listen(1024).unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
                 let shutdown = async { drop(ended.await) };
                 server.run(listener, shutdown).await

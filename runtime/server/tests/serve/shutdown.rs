@@ -49,7 +49,7 @@ fn an_idle_server_ends_at_once_also_with_idle_connections() {
 fn half_a_request_does_not_hold_the_end_up() {
     let mut server = TestServer::start(1, 0);
     let mut half = TcpStream::connect(server.address).unwrap();
-    half.write_all(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{").unwrap();
+    half.write_all(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{").unwrap();
     std::thread::sleep(Duration::from_millis(100));
     let started = Instant::now();
     server.shut_down();
@@ -66,7 +66,7 @@ fn a_connection_that_stays_open_gets_no_further_request_served() {
     // Its body is complete only after the server has begun to end.
     let body = chat("late", json!({})).to_string();
     let mut late = TcpStream::connect(server.address).unwrap();
-    write!(late, "POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len()).unwrap();
+    write!(late, "POST {CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len()).unwrap();
     std::thread::sleep(Duration::from_millis(150));
     server.shut_down();
     while TcpStream::connect(server.address).is_ok() {

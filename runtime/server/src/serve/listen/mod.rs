@@ -44,13 +44,7 @@ pub(super) struct Peer(pub(super) SocketAddr);
 
 /// Accepts connections until `stop` changes, then lets those that are answered end, and returns when all have ended. Dropping it
 /// closes them.
-async fn listen(
-    listener: TcpListener,
-    gate: Arc<Gate>,
-    limits: HttpLimits,
-    metrics: Arc<Metrics>,
-    stop: watch::Receiver<bool>,
-) {
+async fn listen(listener: TcpListener, gate: Arc<Gate>, limits: HttpLimits, metrics: Arc<Metrics>, stop: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(limits.max_connections));
     let lingering = Arc::new(Semaphore::new(LINGERING));
     let mut connections = JoinSet::new();

@@ -2,7 +2,7 @@
 
 mod record;
 
-pub(super) use record::{Record, current, ended, scope, scope_sync};
+pub(super) use record::{Record, current, scope, scope_sync};
 
 use std::io::IsTerminal;
 

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode};
-use tenon_engine::FinishReason;
 
-use crate::serve::answer::Ending;
 use crate::serve::metrics::{Finish, Metrics};
 use crate::serve::observe::{Observer, Occurrence};
 
@@ -62,16 +60,6 @@ pub(in crate::serve) fn current() -> Option<Arc<Record>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// One answer of the request that is answered here is over.
-pub(in crate::serve) fn ended(ending: &Ending) {
-    let finish = match ending {
-        Ending::Stop | Ending::StopSequence(_) => Finish::Stop,
-        Ending::Length => Finish::Length,
-        Ending::ToolCalls => Finish::ToolCalls,
-    };
-    let _ = CURRENT.try_with(|record| record.finish(finish));
-}
-
 impl Record {
     /// A request that has just arrived.
     pub(in crate::serve) fn new(
@@ -93,8 +81,8 @@ impl Record {
     /// It is answered with this status, and where that is an error, for this reason.
     pub(in crate::serve) fn status(&self, status: StatusCode, error: Option<&'static str>) {
         let mut facts = self.facts();
-        (facts.status, facts.error) = (Some(status), error);
-        if let Some(code) = error {
+        (facts.status, facts.error) = (Some(status), error.or(facts.error));
+        if let Some(code) = facts.error {
             self.metrics.refused(code);
         }
     }
@@ -119,14 +107,6 @@ impl Record {
         }
     }
 
-    fn finish(&self, finish: Finish) {
-        let mut facts = self.facts();
-        // Of several answers the first that is over stands for all in the line; each is counted.
-        facts.finish.get_or_insert(finish);
-        drop(facts);
-        self.metrics.finished(finish);
-    }
-
     fn facts(&self) -> MutexGuard<'_, Facts> {
         // Each change is one assignment.
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
@@ -138,7 +118,12 @@ impl Observer for Record {
         self.metrics.observe(occurrence);
         let mut facts = self.facts();
         match occurrence {
-            Occurrence::Refused(_) => {}
+            // Counted with the answer's status; not every form of an error says its code.
+            Occurrence::Refused(error) => facts.error = Some(error.code),
+            // Of several answers the first that is over stands for all in the line; each is counted.
+            Occurrence::Ended(ending) => {
+                facts.finish.get_or_insert(Finish::of(ending));
+            }
             // The answers of a request share its prompt.
             Occurrence::Queued { prompt_tokens } => facts.prompt_tokens = Some(prompt_tokens),
             Occurrence::Admitted { waited } => {
@@ -150,16 +135,10 @@ impl Observer for Record {
                     facts.first_token.get_or_insert(after);
                 }
             }
-            Occurrence::Finished { reason, usage, .. } => {
-                facts.cached_tokens = facts.cached_tokens.max(usage.cached_tokens);
-                if reason == FinishReason::Deadline && facts.finish.is_none() {
-                    facts.finish = Some(Finish::Deadline);
-                }
-            }
+            Occurrence::Finished { usage, .. } => facts.cached_tokens = facts.cached_tokens.max(usage.cached_tokens),
             Occurrence::Failed { message, .. } => {
                 facts.finish.get_or_insert(Finish::Error);
                 drop(facts);
-                self.metrics.finished(Finish::Error);
                 tracing::error!(parent: None, request_id = %self.id, error = message, "a request has failed");
             }
         }

@@ -58,37 +58,15 @@ fn counter(to: &mut DescriptorEncoder, name: &str, help: &str, value: u64) -> Re
 #[derive(Debug, Default)]
 pub(in crate::serve) struct EngineState(Mutex<Figures>);
 
-/// What an engine holds at the moment, and what it has done since it began.
+/// What the engine's thread knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::serve) struct Figures {
     /// Sequences that wait.
     pub(in crate::serve) waiting: usize,
     /// Sequences that compute.
     pub(in crate::serve) running: usize,
-    /// Pages of the cache.
-    pub(in crate::serve) pages: usize,
-    /// Those that running sequences use.
-    pub(in crate::serve) pages_used: usize,
-    /// Those that nobody uses, and that a later prompt may find.
-    pub(in crate::serve) pages_cached: usize,
-    /// Snapshots of recurrent states.
-    pub(in crate::serve) snapshots: usize,
-    /// Those that hold a state.
-    pub(in crate::serve) snapshots_used: usize,
-    /// Tokens of prompts that were found in the cache, and not computed.
-    pub(in crate::serve) prefix_hit_tokens: u64,
-    /// Tokens of prompts that were computed, each counted once.
-    pub(in crate::serve) prompt_tokens: u64,
-    /// Tokens that were computed again, after their pages were given up.
-    pub(in crate::serve) recomputed_tokens: u64,
-    /// Times that a sequence gave up its pages and went back to the queue.
-    pub(in crate::serve) preemptions: u64,
-    /// Steps with anything to compute.
+    /// Steps since the start.
     pub(in crate::serve) steps: u64,
-    /// Sequences of the last step.
-    pub(in crate::serve) batch_sequences: usize,
-    /// Tokens of the last step.
-    pub(in crate::serve) batch_tokens: usize,
 }
 
 impl EngineState {
@@ -110,17 +88,6 @@ impl Collector for EngineState {
         let to = &mut to;
         gauge(to, "tenon_sequences_waiting", "Sequences that wait for the engine", figures.waiting as f64)?;
         gauge(to, "tenon_sequences_running", "Sequences that the engine computes", figures.running as f64)?;
-        counter(to, "tenon_engine_steps", "Steps that the engine has computed", figures.steps)?;
-        gauge(to, "tenon_engine_batch_sequences", "Sequences of the last step", figures.batch_sequences as f64)?;
-        gauge(to, "tenon_engine_batch_tokens", "Tokens of prompts and answers that the last step computed", figures.batch_tokens as f64)?;
-        counter(to, "tenon_engine_prompt_tokens", "Tokens of prompts that were computed, each counted once", figures.prompt_tokens)?;
-        counter(to, "tenon_engine_recomputed_tokens", "Tokens that were computed again, after their pages were given up", figures.recomputed_tokens)?;
-        counter(to, "tenon_preemptions", "Times that a sequence gave its pages up and went back to the queue", figures.preemptions)?;
-        counter(to, "tenon_prefix_hit_tokens", "Tokens of prompts that were found in the cache, and not computed", figures.prefix_hit_tokens)?;
-        gauge(to, "tenon_cache_pages", "Pages of the cache", figures.pages as f64)?;
-        gauge(to, "tenon_cache_pages_used", "Pages that running sequences use", figures.pages_used as f64)?;
-        gauge(to, "tenon_cache_pages_cached", "Pages that nobody uses and a later prompt may find; they are taken when room is needed", figures.pages_cached as f64)?;
-        gauge(to, "tenon_snapshots", "Places for snapshots of recurrent states", figures.snapshots as f64)?;
-        gauge(to, "tenon_snapshots_used", "Snapshots of recurrent states that are kept", figures.snapshots_used as f64)
+        counter(to, "tenon_engine_steps", "Steps that the engine has computed", figures.steps)
     }
 }

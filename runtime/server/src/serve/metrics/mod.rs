@@ -15,10 +15,12 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+use tenon_engine::FinishReason;
 
+use super::answer::Ending;
 use super::listen::Closed;
 use super::observe::{Observer, Occurrence};
-pub(super) use gauges::EngineState;
+pub(super) use gauges::{EngineState, Figures};
 
 /// The media type of the text.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -39,19 +41,26 @@ pub(super) enum Finish {
     Stop,
     Length,
     ToolCalls,
-    Deadline,
     Cancelled,
     Error,
 }
 
 impl Finish {
+    /// Why an answer is over, as its client is told.
+    pub(super) fn of(ending: &Ending) -> Self {
+        match ending {
+            Ending::Stop | Ending::StopSequence(_) => Self::Stop,
+            Ending::Length => Self::Length,
+            Ending::ToolCalls => Self::ToolCalls,
+        }
+    }
+
     /// As metrics and logs call it.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
             Self::Length => "length",
             Self::ToolCalls => "tool_calls",
-            Self::Deadline => "deadline",
             Self::Cancelled => "cancelled",
             Self::Error => "error",
         }
@@ -69,6 +78,7 @@ pub(super) struct Metrics {
     connections_refused: Counter,
     connections_closed: Family<Labels<1>, Counter>,
     answers: Family<Labels<1>, Counter>,
+    deadlines: Counter,
     queue_time: Histogram,
     first_token: Histogram,
     inter_token: Histogram,
@@ -96,6 +106,7 @@ impl Metrics {
             connections_refused: Counter::default(),
             connections_closed: Family::default(),
             answers: Family::default(),
+            deadlines: Counter::default(),
             queue_time: seconds(),
             first_token: seconds(),
             inter_token: Histogram::new(TOKEN_SECONDS),
@@ -125,6 +136,7 @@ impl Metrics {
         to.register("tenon_http_connections_refused", "Connections beyond --max-connections", self.connections_refused.clone());
         to.register("tenon_http_connections_closed", "Connections that the server closed, by the timeout that had passed", self.connections_closed.clone());
         to.register("tenon_answers", "Answers that ended, by why; a request has n of them", self.answers.clone());
+        to.register("tenon_deadlines", "Sequences whose time was over before their answer was", self.deadlines.clone());
         to.register_with_unit("tenon_queue_time", "Time that a sequence waited before the engine took it up", Unit::Seconds, self.queue_time.clone());
         to.register_with_unit("tenon_time_to_first_token", "Time from when a sequence was queued to its first token", Unit::Seconds, self.first_token.clone());
         to.register_with_unit("tenon_inter_token_latency", "Time between two tokens of a sequence", Unit::Seconds, self.inter_token.clone());
@@ -215,11 +227,18 @@ impl Observer for Metrics {
                 let histogram = if first { &self.first_token } else { &self.inter_token };
                 histogram.observe(after.as_secs_f64());
             }
-            Occurrence::Finished { usage, took, .. } => {
+            Occurrence::Finished { reason, usage, took } => {
                 self.cached_tokens.inc_by(usage.cached_tokens as u64);
+                if reason == FinishReason::Deadline {
+                    self.deadlines.inc();
+                }
                 self.answer_took(took);
             }
-            Occurrence::Failed { took, .. } => self.answer_took(took),
+            Occurrence::Ended(ending) => self.finished(Finish::of(ending)),
+            Occurrence::Failed { took, .. } => {
+                self.finished(Finish::Error);
+                self.answer_took(took);
+            }
         }
     }
 }

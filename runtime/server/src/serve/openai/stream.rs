@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::Reply;
+use super::reply::Reply;
 use crate::serve::Service;
 use crate::serve::answer::{Answer, Part};
 
@@ -20,34 +20,32 @@ struct Events {
     ready: VecDeque<Event>,
     reply: Reply,
     service: Arc<Service>,
-    include_usage: bool,
     /// `None` once the answer is over.
     answer: Option<Answer>,
 }
 
 /// The response that sends `answer` while it is generated. The client's leaving drops it, which cancels the request.
-pub(in crate::serve) fn stream(service: Arc<Service>, reply: Reply, answer: Answer, include_usage: bool) -> Response {
-    let ready = reply.opening().iter().map(event).collect();
-    let events = Events { ready, reply, service, include_usage, answer: Some(answer) };
+pub(super) fn stream(service: Arc<Service>, reply: Reply, answer: Answer) -> Response {
+    let ready = (0..answer.choices()).filter_map(|choice| reply.opening(choice)).map(|chunk| event(&chunk)).collect();
+    let events = Events { ready, reply, service, answer: Some(answer) };
     let stream = futures_util::stream::unfold(events, |mut events| async move {
         let event = events.next().await?;
         Some((Ok::<_, Infallible>(event), events))
     });
-    Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
+    Sse::new(stream).into_response()
 }
 
 impl Events {
     async fn next(&mut self) -> Option<Event> {
         while self.ready.is_empty() {
-            let part = self.answer.as_mut()?.next().await;
-            let tokenizer = &self.service.served.tokenizer;
-            match part {
-                Ok(Some(Part::Delta { deltas, tokens, .. })) => {
-                    self.ready.push_back(event(&self.reply.text(tokenizer, &deltas, &tokens)));
+            match self.answer.as_mut()?.next().await {
+                Ok(Some(Part::Delta { choice, deltas, tokens })) => {
+                    let chunks = self.reply.chunks(&self.service, choice, &deltas, &tokens);
+                    self.ready.extend(chunks.iter().map(event));
                 }
-                Ok(Some(Part::End { ending, .. })) => self.ready.push_back(event(&self.reply.closing(&ending))),
+                Ok(Some(Part::End { choice, ending })) => self.ready.push_back(event(&self.reply.closing(choice, &ending))),
                 Ok(Some(Part::Usage(usage))) => {
-                    if self.include_usage {
+                    if self.reply.usage {
                         self.ready.push_back(event(&self.reply.usage(usage)));
                     }
                 }
