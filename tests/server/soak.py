@@ -429,7 +429,7 @@ def report(soak, warm, before, after, took):
         print(f"    {holds:<3} {what:<{width}}  {told}")
     print(f"\n    {soak.completion_tokens / took:.0f} tokens read per second, {sum(soak.kinds.values()) / took:.0f} requests per second")
     for line in [*warm.lost[:5], *soak.lost[:20]]:
-        print(f"    lost: {line}")
+        print(f"    lost: {line[:300]}")
     return all(holds == "ok" for _, _, holds in rows) and not warm.lost
 
 
