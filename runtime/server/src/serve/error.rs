@@ -135,17 +135,14 @@ impl ApiError {
     }
 }
 
-/// The code of the error that a response tells, in whatever form: an extension of the response, for logs and metrics.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ErrorCode(pub(super) &'static str);
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body())).into_response();
-        response.extensions_mut().insert(ErrorCode(self.code));
         if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
+        // For layers that tell errors in another dialect's form.
+        response.extensions_mut().insert(self);
         response
     }
 }

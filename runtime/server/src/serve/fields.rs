@@ -36,6 +36,8 @@ impl Fields {
 
     /// Takes a field of any type.
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
+        #[cfg(test)]
+        recorded::note(self.name(key), recorded::Accepts::Values);
         self.object.remove(key).filter(|value| !value.is_null())
     }
 
@@ -95,7 +97,10 @@ impl Fields {
 
     /// Takes a field that the API documents and this server does not implement. Values that ask for nothing pass.
     pub(super) fn unsupported(&mut self, key: &str, asks_nothing: &[Value]) -> Result<(), ApiError> {
-        match self.take(key) {
+        let value = self.take(key);
+        #[cfg(test)]
+        recorded::note(self.name(key), recorded::Accepts::Only(asks_nothing.to_vec()));
+        match value {
             Some(value) if !asks_nothing.contains(&value) => {
                 let name = self.name(key);
                 let pass: Vec<String> = asks_nothing.iter().map(|v| format!("`{v}`")).collect();
@@ -137,6 +142,37 @@ fn kind(value: &Value) -> String {
         Value::String(_) => "a string".to_owned(),
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// Which fields readers ask for, so that a test can compare them with what is documented.
+#[cfg(test)]
+pub(super) mod recorded {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
+    /// What a field may be.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(in crate::serve) enum Accepts {
+        Values,
+        Only(Vec<Value>),
+    }
+
+    thread_local! {
+        static FIELDS: RefCell<BTreeMap<String, Accepts>> = const { RefCell::new(BTreeMap::new()) };
+    }
+
+    pub(super) fn note(name: String, accepts: Accepts) {
+        FIELDS.with_borrow_mut(|fields| fields.insert(name, accepts));
+    }
+
+    /// The fields that were asked for within `read`, by their full names, whether they were there or not.
+    pub(in crate::serve) fn during(read: impl FnOnce()) -> BTreeMap<String, Accepts> {
+        FIELDS.take();
+        read();
+        FIELDS.take()
     }
 }
 

@@ -24,8 +24,6 @@ pub(super) fn table() -> Vec<(Method, &'static str, MethodRouter<Arc<Service>>)>
         (Method::GET, "/v1/models/{name}", get(model)),
         (Method::POST, "/v1/chat/completions", post(openai::chat_completions)),
         (Method::POST, "/v1/completions", post(openai::completions)),
-        (Method::POST, "/v1/responses", any(openai::not_implemented)),
-        (Method::POST, "/v1/embeddings", any(openai::not_implemented)),
         (Method::POST, "/tokenize", post(tokenize::tokenize)),
         (Method::POST, "/detokenize", post(tokenize::detokenize)),
     ]
@@ -37,6 +35,8 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .into_iter()
         .fold(Router::new(), |router, (_, path, method)| router.route(path, method))
         .merge(page::routes())
+        .route("/v1/responses", any(openai::not_implemented))
+        .route("/v1/embeddings", any(openai::not_implemented))
         .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
         .with_state(service)

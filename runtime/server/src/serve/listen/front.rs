@@ -20,7 +20,7 @@ use tracing::Instrument;
 
 use super::Peer;
 use crate::serve::auth::{Access, Granted};
-use crate::serve::error::{ApiError, ErrorCode};
+use crate::serve::error::ApiError;
 use crate::serve::log::{self, Record};
 use crate::serve::metrics::Metrics;
 
@@ -49,8 +49,12 @@ pub(in crate::serve) struct Front {
 }
 
 /// The layer.
-pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, request: Request, next: Next) -> Response {
+pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, mut request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        // Routes that tell it find the one that counts.
+        request.headers_mut().insert(X_REQUEST_ID, id);
+    }
     let path = request.uri().path().to_owned();
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
@@ -78,7 +82,7 @@ pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, request: Re
         }
     };
 
-    let code = response.extensions().get::<ErrorCode>().map(|code| code.0);
+    let code = response.extensions().get::<ApiError>().map(|error| error.code);
     record.status(response.status(), code);
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&record.id) {
