@@ -118,7 +118,7 @@ class Metrics:
         return any(found == name for found, _, _ in self.samples)
 
     def running(self):
-        names = ("tenon_sequences_running", "tenon_sequences_waiting", "tenon_cache_pages_used")
+        names = ("tenon_sequences_running", "tenon_sequences_waiting")
         assert all(map(self.has, names)), f"/metrics does not have all of {names}"
         return {name: self.sum(name) for name in names}
 
