@@ -94,7 +94,8 @@ class Tests:
             for event in stream:
                 events.append(event.type)
             final = stream.get_final_message()
-        assert final.content == whole.content and final.stop_reason == "end_turn", final
+        (block,) = final.content
+        assert (block.type, block.text, final.stop_reason) == ("text", whole.content[0].text, "end_turn"), final
         assert final.usage.output_tokens == whole.usage.output_tokens
         raw = [event for event in self.message(stream=True)]
         kinds = [event.type for event in raw if event.type != "ping"]
@@ -142,11 +143,11 @@ class Tests:
 
     def test_forced_tools(self):
         ask = [{"role": "user", "content": "What is the weather in Paris?"}]
-        for choice in [{"type": "any"}, {"type": "tool", "name": "get_time"}]:
+        for choice in [{"type": "any", "disable_parallel_tool_use": True}, {"type": "tool", "name": "get_time", "disable_parallel_tool_use": True}]:
             asked = {"messages": ask, "tools": TOOLS, "tool_choice": choice, "max_tokens": 100}
             message = self.message(**asked)
             calls = [block for block in message.content if block.type == "tool_use"]
-            assert calls and message.stop_reason == "tool_use", message
+            assert len(calls) == len(message.content) == 1 and message.stop_reason == "tool_use", message
             for call in calls:
                 check_input(call)
                 assert choice["type"] == "any" or call.name == "get_time", call
@@ -155,8 +156,12 @@ class Tests:
                 final = stream.get_final_message()
             streamed = [(block.name, block.input) for block in final.content if block.type == "tool_use"]
             assert streamed == [(call.name, call.input) for call in calls] and len(pieces) > 3, "inputs come in pieces"
-        single = self.message(messages=ask, tools=TOOLS, tool_choice={"type": "any", "disable_parallel_tool_use": True}, max_tokens=100)
-        assert len([block for block in single.content if block.type == "tool_use"]) == 1, single
+        # Several, as many as the model likes and as there is room for: the last may be cut.
+        several = self.message(messages=ask, tools=TOOLS, tool_choice={"type": "any"}, max_tokens=100)
+        calls = [block for block in several.content if block.type == "tool_use"]
+        assert calls and several.stop_reason in ("tool_use", "max_tokens"), several
+        for call in calls:
+            check_input(call)
 
     def test_tools_over_several_turns(self):
         history = [{"role": "user", "content": "What is the weather in Paris?"}]

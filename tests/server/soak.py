@@ -254,7 +254,12 @@ class Soak:
             connection.close()
         elif kind in REFUSED:
             self.sent += 1
-            await connection.send(self.refused(kind, body))
+            request = self.refused(kind, body)
+            # Many clients write a body behind its head, and an error may be known before it is there.
+            start = request.index(b"\r\n\r\n") + 4 if chance < 0.5 else 0
+            await connection.send(request[:start])
+            await asyncio.sleep(0.002 if start else 0)
+            await connection.send(request[start:])
             status, said = await connection.answer()
             self.answered[status] += 1
             if status != REFUSED[kind] or "error" not in json.loads(said):
