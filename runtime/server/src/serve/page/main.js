@@ -44,7 +44,7 @@ function note(reason, usage, seconds) {
     const cached = usage.prompt_tokens_details?.cached_tokens;
     words.push(`prompt ${usage.prompt_tokens}${cached ? `, ${cached} of them cached` : ""}`);
   }
-  if (reason === "length") words.push("cut at the most tokens");
+  if (reason === "length") words.push("cut by max tokens");
   if (reason === "stopped" || reason === "failed") words.push(reason);
   return words.join(" · ");
 }

@@ -44,7 +44,7 @@ function tools() {
 
 /** The fields of a request that were set; the server has its own defaults for the others. */
 export function read(chat) {
-  const names = { temperature: "Temperature", top_p: "Top p", max_tokens: "Most tokens", seed: "Seed" };
+  const names = { temperature: "Temperature", top_p: "Top p", max_tokens: "Max tokens", seed: "Seed" };
   const fields = Object.assign({}, ...Object.entries(names).map(([id, name]) => number(id, name)));
   if (!chat) return { max_tokens: 128, ...fields };
   const declared = tools();
