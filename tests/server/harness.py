@@ -53,6 +53,13 @@ class Server:
             raise SystemExit(f"the server ended with {self.process.wait()}:\n{''.join(self.log)}")
         # Whatever else it says must not fill the pipe.
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+        # It listens before it has loaded, and says so to those who ask.
+        wait(self.is_ready, 120, lambda: f"the server is not ready: {''.join(self.log)}")
+
+    def is_ready(self):
+        if self.process.poll() is not None:
+            raise SystemExit(f"the server ended with {self.process.returncode}:\n{''.join(self.log)}")
+        return self.get("/ready")[0] == 200
 
     def get(self, path, **headers):
         """Status, headers and text of a route."""

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenon_core::memory::{self, Flags};
+use tenon_core::memory::{self, Flags, Settings};
 use tenon_core::model::{self, Memory, ModelEntry, ModelInfo, PullSource, SamplingDefaults};
 use tenon_core::weights::Checkpoint;
 use tenon_engine::template;
@@ -115,9 +115,32 @@ pub struct Wanted<'a> {
     pub sequences: usize,
     /// The flag that says so, where there is one.
     pub sequences_flag: Option<&'static str>,
+    /// What they share.
+    pub cache: CacheWanted,
 }
 
-/// Settles what flags ask for, before anything is loaded: the cache has room for a whole context of every sequence.
+/// What sequences share. What is `None` is not asked for, and flags are the ones that ask for it, where there are any.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheWanted {
+    /// Tokens of the cache, one whole context at least; without it, there is room for a whole context of every sequence.
+    pub tokens: Option<u64>,
+    /// The flag of those.
+    pub tokens_flag: Option<&'static str>,
+    /// Snapshots of recurrent states; without it, two for each sequence, as far as they fit.
+    pub snapshots: Option<u64>,
+    /// The flag of those.
+    pub snapshots_flag: Option<&'static str>,
+    /// Every prompt is computed, whatever an earlier one has left.
+    pub without_prefixes: bool,
+}
+
+impl CacheWanted {
+    /// Of a command that answers once, so that nobody finds what it leaves.
+    pub const ONCE: Self =
+        Self { tokens: None, tokens_flag: None, snapshots: Some(0), snapshots_flag: None, without_prefixes: false };
+}
+
+/// Settles what flags ask for, before anything is loaded.
 ///
 /// # Errors
 /// Flags that contradict the spec, a checkpoint that is not the spec's, and a deployment that does not fit into memory.
@@ -134,12 +157,14 @@ pub fn plan(models: &[&'static ModelEntry], wanted: &Wanted<'_>) -> Result<Plan,
     let flags = Flags {
         context: Some("--context"),
         sequences: wanted.sequences_flag,
-        snapshots: None,
+        cache_tokens: wanted.cache.tokens_flag,
+        snapshots: wanted.cache.snapshots_flag,
         kv_cache_dtype: Some("--kv-cache-dtype"),
     };
     let place = Place::choose(entry, wanted.load)?;
     let settings = place.settings(context as u64, wanted.sequences as u64);
-    Plan::new(entry, place, wanted.load, asked, settings, &flags)
+    let settings = Settings { cache_tokens: wanted.cache.tokens, ..settings };
+    Plan::sized(entry, place, wanted.load, asked, (settings, wanted.cache.snapshots), &flags)
 }
 
 /// Plans and loads what answers one prompt at a time.
@@ -164,14 +189,10 @@ pub fn for_plan(plan: &Plan, wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
     let (tokenizer, template) = words(info, source, &plan.checkpoint, wanted.raw)?;
     let model = plan.load()?;
     let memory = model.memory();
-    let engine = Engine::new(model, EngineConfig { chunk: plan.chunk(), max_sequences: wanted.sequences })?;
-    // Whole pages, of which one sequence does not get those of the others.
-    let context = engine.context().min(context_pages(plan) * PAGE_SIZE);
+    let config = EngineConfig { prefix_cache: !wanted.cache.without_prefixes, ..plan.engine() };
+    let engine = Engine::new(model, config)?;
+    let context = engine.context();
     Ok(Loaded { info, engine, tokenizer, template, context, time: started.elapsed(), memory })
-}
-
-fn context_pages(plan: &Plan) -> usize {
-    usize::try_from(plan.settings.context.div_ceil(plan.settings.page_size)).unwrap_or(usize::MAX)
 }
 
 /// The context that is asked for; one that is longer than the model's is an override, which the plan settles.

@@ -29,12 +29,22 @@ pub struct ServeArgs {
     /// The port to listen on; 0 takes a free one, which the line that says where the server is tells
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
-    /// Requests that compute at the same time; each has room for a whole context in the cache
+    /// Requests that compute at the same time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     pub max_sequences: u16,
     /// Requests that wait beside them; further ones are refused with 429
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub queue: u16,
+    /// Tokens of the cache, which requests share: one whole context at least [default: a whole context of every request]
+    #[arg(long, value_name = "TOKENS")]
+    pub cache_tokens: Option<u64>,
+    /// Snapshots of recurrent states, by which prefixes are found again [default: two for each request, as far as they fit]
+    #[arg(long, value_name = "N")]
+    pub snapshots: Option<u64>,
+    /// Compute every prompt, whatever an earlier one has left in the cache
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false, value_name = "BOOL")]
+    #[arg(action = ArgAction::Set, hide_default_value = true, hide_possible_values = true)]
+    pub no_prefix_cache: bool,
     #[command(flatten, next_help_heading = "Sampling")]
     pub choice: ChoiceArgs,
     #[command(flatten, next_help_heading = "Weights and memory")]

@@ -1,5 +1,6 @@
 //! `serve`: a model over HTTP, until a signal ends it.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -17,7 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::{AccessArgs, ChoiceArgs, ServeArgs};
 use crate::config::API_KEY;
-use crate::load::Wanted;
+use crate::load::{CacheWanted, Wanted};
 use crate::plan::Plan;
 use crate::serve::{Access, Keys, Limits, Opening, Served, start_log};
 use crate::{Failure, load};
@@ -31,8 +32,7 @@ const LOADING_PAUSE: Duration = Duration::from_secs(5);
 /// Serves until SIGINT or SIGTERM, then finishes what it has begun.
 pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failure> {
     if args.print_config {
-        print!("{}", args.settings);
-        return Ok(());
+        return Ok(write!(std::io::stdout(), "{}", args.settings)?);
     }
     let Some(name) = args.model.as_deref() else {
         return Err("no model is named: `tenon-server serve NAME`, TENON_SERVER_MODEL, or `model` in the file of --config; `tenon-server list` \
@@ -49,6 +49,13 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         overrides: &args.overrides,
         sequences: max_sequences,
         sequences_flag: Some("--max-sequences"),
+        cache: CacheWanted {
+            tokens: args.cache_tokens,
+            tokens_flag: Some("--cache-tokens"),
+            snapshots: args.snapshots,
+            snapshots_flag: Some("--snapshots"),
+            without_prefixes: args.no_prefix_cache,
+        },
     };
     let spec = load::entry(models, name)?.info.sampling;
     let sampling = sampling(&args.choice, spec)?;

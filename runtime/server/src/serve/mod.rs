@@ -1,14 +1,16 @@
-//! The HTTP server: OpenAI's routes over one engine, several requests at a time.
+//! The HTTP server: the routes of OpenAI and of Anthropic over one engine, several requests at a time.
 //!
 //! A connection has limits and times ([`listen`], [`limits`]); what comes through one passes [`listen::front`], which knows who may ask
 //! ([`auth`]) and keeps the books ([`log`], [`metrics`]).
 //!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
 //! the thread that owns the engine ([`worker`], by [`generate`]); its tokens come back through a channel and become content,
-//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
+//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`], [`anthropic`]).
 
 mod answer;
+mod anthropic;
 mod auth;
+mod constrain;
 mod error;
 mod fields;
 mod generate;
@@ -24,6 +26,8 @@ mod page;
 mod prompt;
 mod request;
 mod routes;
+#[cfg(test)]
+mod testing;
 mod tokenize;
 mod worker;
 
@@ -39,6 +43,7 @@ use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
+use constrain::Grammars;
 use error::ApiError;
 use limits::BodyLimits;
 use metrics::Metrics;
@@ -95,6 +100,7 @@ struct Service {
     served: Served,
     plan: Value,
     worker: Worker,
+    grammars: Grammars,
     max_body_bytes: usize,
     http: HttpLimits,
     /// Seconds since 1970.
@@ -128,11 +134,12 @@ impl Server {
         http: HttpLimits,
         metrics: Arc<Metrics>,
     ) -> std::io::Result<(Service, Running)> {
-        let (worker, engine) =
-            worker::start(engine, limits.max_sequences.saturating_add(limits.queue), Arc::clone(metrics.engine()))?;
+        let books = Arc::clone(metrics.engine());
+        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue), books)?;
         let (max_body_bytes, started) = (limits.max_body_bytes, seconds_since_1970());
         let fingerprint = fingerprint(&plan);
-        Ok((Service { served, plan, worker, max_body_bytes, http, started, metrics, fingerprint }, engine))
+        let grammars = Grammars::default();
+        Ok((Service { served, plan, worker, grammars, max_body_bytes, http, started, metrics, fingerprint }, engine))
     }
 
     /// With other limits of connections and times than the default ones.
@@ -151,8 +158,9 @@ impl Server {
     /// returns.
     pub async fn run(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Self { service, access, engine } = self;
-        let metrics = Arc::clone(&service.metrics);
-        let opening = Opening::with(listener, &service.served.name, service.http, access, metrics)?;
+        let (http, metrics) = (service.http, Arc::clone(&service.metrics));
+        let service = Arc::new(service);
+        let opening = Opening::with(listener, &service.served.name, http, access, metrics, Some(&service))?;
         opening.serve(service, engine, shutdown).await
     }
 }
@@ -172,6 +180,7 @@ impl Service {
 pub fn render(served: &Served, body: Value) -> Result<String, String> {
     let prompt = match body.get("prompt") {
         Some(_) => openai::read_completion_to_render(body, served),
+        None if anthropic::is_its_form(&body) => anthropic::read_to_render(body, served),
         None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use tenon_engine::engine::EngineStats;
 use tenon_engine::{FinishReason, Usage};
 
 use super::answer::Ending;
@@ -56,4 +57,10 @@ pub(super) enum Occurrence<'a> {
         /// Time since it was queued.
         took: Duration,
     },
+}
+
+/// Is told what the engine holds, whenever that may have changed. The engine waits for it.
+pub(super) trait EngineObserver: Debug + Send + Sync {
+    /// Takes note.
+    fn stats(&self, stats: &EngineStats);
 }

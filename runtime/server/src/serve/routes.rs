@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
+use super::anthropic;
 use super::error::ApiError;
 use super::{Service, metrics, openai, openapi, page, tokenize};
 
@@ -24,6 +26,8 @@ pub(super) fn table() -> Vec<(Method, &'static str, MethodRouter<Arc<Service>>)>
         (Method::GET, "/v1/models/{name}", get(model)),
         (Method::POST, "/v1/chat/completions", post(openai::chat_completions)),
         (Method::POST, "/v1/completions", post(openai::completions)),
+        (Method::POST, "/v1/messages", post(anthropic::messages)),
+        (Method::POST, "/v1/messages/count_tokens", post(anthropic::count_tokens)),
         (Method::POST, "/tokenize", post(tokenize::tokenize)),
         (Method::POST, "/detokenize", post(tokenize::detokenize)),
     ]
@@ -35,10 +39,13 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .into_iter()
         .fold(Router::new(), |router, (_, path, method)| router.route(path, method))
         .merge(page::routes())
-        .route("/v1/responses", any(openai::not_implemented))
-        .route("/v1/embeddings", any(openai::not_implemented))
-        .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
+        // Whatever the method: the API itself has given it up.
+        .route("/v1/complete", any(anthropic::complete))
+        .fallback(async |method: Method, uri: Uri| {
+            openai::not_implemented(uri.path()).unwrap_or_else(|| ApiError::route(method.as_str(), uri.path()))
+        })
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
+        .layer(from_fn(anthropic::told_in_its_form))
         .with_state(service)
 }
 
@@ -64,12 +71,22 @@ async fn plan(State(service): State<Arc<Service>>) -> Json<Value> {
     Json(service.plan.clone())
 }
 
-async fn models(State(service): State<Arc<Service>>) -> Json<Value> {
+async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Json<Value> {
+    if anthropic::is_spoken(&headers) {
+        return Json(anthropic::models(&service));
+    }
     Json(json!({ "object": "list", "data": [model_object(&service)] }))
 }
 
-async fn model(State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
-    if name == service.served.name { Ok(Json(model_object(&service))) } else { Err(ApiError::model(&name, &service.served.name)) }
+async fn model(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, ApiError> {
+    if name != service.served.name {
+        return Err(ApiError::model(&name, &service.served.name));
+    }
+    Ok(Json(if anthropic::is_spoken(&headers) { anthropic::model(&service) } else { model_object(&service) }))
 }
 
 fn model_object(service: &Service) -> Value {

@@ -5,7 +5,7 @@ use tenon_server::serve::{Access, Keys};
 
 use crate::client::{Answer, send};
 use crate::setup::TestServer;
-use crate::{CHAT, chat};
+use crate::{CHAT, chat, setup};
 
 fn server() -> TestServer {
     let access = Access {
@@ -13,7 +13,7 @@ fn server() -> TestServer {
         origins: vec!["https://app.example".parse().unwrap()],
         hosts: vec![],
     };
-    TestServer::start_with(1, 1, None, |server| server.access(access))
+    TestServer::adjusted(setup(1, 1), None, |server| server.access(access))
 }
 
 fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {

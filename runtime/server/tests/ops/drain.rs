@@ -47,7 +47,7 @@ fn while_it_ends_a_server_lives_and_is_not_ready() {
     std::thread::sleep(Duration::from_millis(150));
     server.shut_down();
     std::thread::sleep(Duration::from_millis(150));
-    let mut finish = |stream: &mut std::net::TcpStream| {
+    let finish = |stream: &mut std::net::TcpStream| {
         stream.write_all(b"\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tenon_server::serve::HttpLimits;
 
-use setup::{MODEL, TestServer};
+use setup::{MODEL, Setup, TestServer};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -29,11 +29,15 @@ fn chat(content: &str, more: Value) -> Value {
     body
 }
 
+fn setup(max_sequences: usize, queue: usize) -> Setup {
+    Setup { max_sequences, queue, ..Setup::default() }
+}
+
 /// One request at a time, with these limits.
 fn limited(queue: usize, change: impl FnOnce(&mut HttpLimits)) -> TestServer {
     let mut limits = HttpLimits::default();
     change(&mut limits);
-    TestServer::start_with(1, queue, None, |server| server.http(limits))
+    TestServer::adjusted(setup(1, queue), None, |server| server.http(limits))
 }
 
 const MOMENT: Duration = Duration::from_millis(150);

@@ -8,7 +8,7 @@ use tenon_server::serve::{Access, Keys, LogFormat, LogLevel, start_log};
 
 use crate::client::{post, send};
 use crate::setup::TestServer;
-use crate::{CHAT, chat, eventually, metric, until};
+use crate::{CHAT, chat, eventually, metric, setup, until};
 
 /// The log of this process.
 static LOG: LazyLock<Log> = LazyLock::new(|| {
@@ -111,7 +111,7 @@ fn clients_that_leave_are_counted() {
 fn an_id_stands_on_every_answer_and_in_the_log() {
     LazyLock::force(&LOG);
     let keys = Keys::read("sk-secret-of-carol carol").unwrap();
-    let server = TestServer::start_with(1, 0, None, |server| server.access(Access { keys, ..Access::default() }));
+    let server = TestServer::adjusted(setup(1, 0), None, |server| server.access(Access { keys, ..Access::default() }));
     let key = ("authorization", "Bearer sk-secret-of-carol");
     let ask = |path: &str, id: &str, headers: &[(&str, &str)], body: &Value| {
         let headers: Vec<_> = headers.iter().copied().chain([("x-request-id", id)]).collect();

@@ -18,8 +18,8 @@ pub(crate) struct BareJson;
 pub(crate) struct Llama3Json;
 
 const OTHERS: Option<&[&str]> = Some(&["id", "type"]);
-const BARE: Keys = Keys { arguments: &["arguments"], are_optional: false, others: OTHERS };
-const LLAMA: Keys = Keys { arguments: &["parameters", "arguments"], are_optional: false, others: OTHERS };
+const BARE: Keys = Keys { arguments: &["arguments"], is_tagged: false, others: OTHERS };
+const LLAMA: Keys = Keys { arguments: &["parameters", "arguments"], is_tagged: false, others: OTHERS };
 
 impl Format for BareJson {
     fn openers(&self) -> &'static [&'static str] {

@@ -8,8 +8,7 @@ use super::place::Place;
 #[derive(Debug)]
 pub(crate) struct Hermes;
 
-/// The tag already says that this is a call.
-const KEYS: Keys = Keys { arguments: &["arguments"], are_optional: true, others: None };
+const KEYS: Keys = Keys { arguments: &["arguments"], is_tagged: true, others: None };
 
 impl Format for Hermes {
     fn openers(&self) -> &'static [&'static str] {

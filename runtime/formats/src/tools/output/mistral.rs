@@ -10,7 +10,7 @@ use super::tags::{Match, TagMatcher};
 #[derive(Debug)]
 pub(crate) struct Mistral;
 
-const KEYS: Keys = Keys { arguments: &["arguments"], are_optional: true, others: None };
+const KEYS: Keys = Keys { arguments: &["arguments"], is_tagged: true, others: None };
 
 /// Characters that the id of a call may have.
 const LONGEST_ID: usize = 64;

@@ -8,8 +8,9 @@ use super::json::{JsonScanner, Step, is_space};
 pub(crate) struct Keys {
     /// The names that the arguments' key may have.
     pub(crate) arguments: &'static [&'static str],
-    /// A call may lack arguments, or have `null` for them: it takes none.
-    pub(crate) are_optional: bool,
+    /// A tag has said already that this is a call. It may lack arguments or have `null` for them, and takes none; and the object may
+    /// stand in a string, as some models write it.
+    pub(crate) is_tagged: bool,
     /// Keys beside those of the name and the arguments; `None` for any. An object with another one is no call.
     pub(crate) others: Option<&'static [&'static str]>,
 }
@@ -46,6 +47,8 @@ enum State {
 enum Role {
     Name,
     Arguments,
+    /// Arguments in a string.
+    Quoted,
     Other,
 }
 
@@ -62,7 +65,7 @@ impl Named {
     }
 
     fn role(&mut self, call: &mut Call<'_, '_>) -> Role {
-        let key: String = serde_json::from_str(&std::mem::take(&mut self.text)).unwrap_or_default();
+        let key = self.decoded();
         if key == "name" {
             Role::Name
         } else if self.keys.arguments.contains(&key.as_str()) {
@@ -86,18 +89,22 @@ impl Named {
                 }
                 Role::Arguments
             }
-            Role::Arguments if c == 'n' && self.keys.are_optional && !self.has_arguments => Role::Other,
+            Role::Arguments if c == '"' && self.keys.is_tagged && !self.has_arguments => {
+                self.has_arguments = true;
+                Role::Quoted
+            }
+            Role::Arguments if c == 'n' && self.keys.is_tagged && !self.has_arguments => Role::Other,
             Role::Name | Role::Arguments => {
                 call.reject();
                 Role::Other
             }
-            Role::Other => Role::Other,
+            Role::Quoted | Role::Other => role,
         }
     }
 
     fn told(&mut self, role: Role, c: char, call: &mut Call<'_, '_>) {
         match role {
-            Role::Name => self.text.push(c),
+            Role::Name | Role::Quoted => self.text.push(c),
             Role::Arguments if self.name.is_some() => call.argument_char(c),
             Role::Arguments => self.early.push(c),
             Role::Other => {}
@@ -106,22 +113,38 @@ impl Named {
 
     fn value_ended(&mut self, role: Role, call: &mut Call<'_, '_>) {
         self.state = State::After;
-        if role == Role::Name {
-            let name: String = serde_json::from_str(&std::mem::take(&mut self.text)).unwrap_or_default();
-            if !call.progress.functions.has(&name) {
-                call.reject();
-            } else if self.has_arguments {
-                call.begin(&name);
-                call.arguments(&std::mem::take(&mut self.early));
+        match role {
+            Role::Name => {
+                let name = self.decoded();
+                if !call.progress.functions.has(&name) {
+                    call.reject();
+                }
+                self.name = Some(name);
             }
-            self.name = Some(name);
+            Role::Quoted => {
+                self.early = self.decoded();
+                if !self.early.trim_start().starts_with('{') || !JsonScanner::is_value(&self.early) {
+                    call.reject();
+                }
+            }
+            Role::Arguments | Role::Other => return,
         }
+        if let Some(name) = self.name.as_ref().filter(|_| self.has_arguments) {
+            call.begin(name);
+            call.arguments(&std::mem::take(&mut self.early));
+        }
+    }
+
+    /// What the string says that was read.
+    fn decoded(&mut self) -> String {
+        // The scanner has passed it.
+        serde_json::from_str(&std::mem::take(&mut self.text)).unwrap_or_default()
     }
 
     fn close(&mut self, call: &mut Call<'_, '_>) -> Step {
         match &self.name {
             Some(_) if self.has_arguments => call.end(),
-            Some(name) if self.keys.are_optional => {
+            Some(name) if self.keys.is_tagged => {
                 call.begin(name);
                 call.arguments("{}");
                 call.end();

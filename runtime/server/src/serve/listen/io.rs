@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -44,6 +44,8 @@ pub(super) struct Times {
 pub(super) struct Progress {
     times: Times,
     phase: Mutex<Phase>,
+    /// Who reads while a request is answered: nothing is due then, so that the end of the answer must tell when something is.
+    reader: Mutex<Option<Waker>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +63,7 @@ enum Phase {
 impl Progress {
     /// A connection that has just begun, whose first request is due.
     pub(super) fn new(times: Times) -> Arc<Self> {
-        Arc::new(Self { times, phase: Mutex::new(Phase::Head(Instant::now() + times.header)) })
+        Arc::new(Self { times, phase: Mutex::new(Phase::Head(Instant::now() + times.header)), reader: Mutex::default() })
     }
 
     /// A request's head has arrived.
@@ -75,6 +77,17 @@ impl Progress {
         if matches!(*phase, Phase::Busy) {
             *phase = Phase::Idle(Instant::now() + self.times.idle);
         }
+        drop(phase);
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    /// The reader is woken when something is due again. False where that is so already.
+    fn wait(&self, reader: &Waker) -> bool {
+        *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader.clone());
+        self.due().is_none()
     }
 
     /// Why it was closed from this side, if it was.
@@ -148,6 +161,9 @@ impl<T: AsyncRead + Unpin> AsyncRead for Guarded<T> {
         let result = Pin::new(&mut this.inner).poll_read(cx, buf);
         if buf.filled().len() > before {
             this.progress.received();
+        }
+        if result.is_pending() && this.progress.wait(cx.waker()) {
+            return result;
         }
         let Some((until, what)) = this.progress.due() else { return result };
         if this.reading.deadline() != until {
@@ -252,6 +268,18 @@ mod tests {
         progress.end();
         read(&mut server).await.unwrap_err();
         assert_eq!(progress.closed(), Some(Closed::Idle));
+    }
+
+    /// The end of an answer is no event of the socket: whoever waits for bytes since before must notice it.
+    #[tokio::test]
+    async fn an_idle_connection_is_closed_although_nothing_happens_on_it() {
+        let (_client, mut server, progress) = pair();
+        progress.begin();
+        let reading = tokio::spawn(async move { read(&mut server).await });
+        tokio::time::sleep(TIMES.header).await;
+        progress.end();
+        let ended = tokio::time::timeout(TIMES.idle * 10, reading).await.unwrap().unwrap();
+        assert_eq!((ended.unwrap_err().kind(), progress.closed()), (io::ErrorKind::TimedOut, Some(Closed::Idle)));
     }
 
     #[tokio::test]

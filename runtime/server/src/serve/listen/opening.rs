@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{Front, front, listen};
+use crate::serve::anthropic;
 use crate::serve::auth::Access;
 use crate::serve::error::ApiError;
 use crate::serve::limits::HttpLimits;
@@ -52,15 +53,17 @@ impl Opening {
     /// # Errors
     /// A listener without an address.
     pub fn start(listener: TcpListener, model: &str, limits: Limits, http: HttpLimits, access: Access) -> std::io::Result<Self> {
-        Self::with(listener, model, http, access, Metrics::new(model, limits.max_sequences))
+        Self::with(listener, model, http, access, Metrics::new(model, limits.max_sequences), None)
     }
 
+    /// The same; a service that is there already answers from the beginning.
     pub(in crate::serve) fn with(
         listener: TcpListener,
         model: &str,
         http: HttpLimits,
         access: Access,
         metrics: Arc<Metrics>,
+        service: Option<&Arc<Service>>,
     ) -> std::io::Result<Self> {
         let front = Arc::new(Front {
             access,
@@ -68,9 +71,13 @@ impl Opening {
             model: model.into(),
             metrics: Arc::clone(&metrics),
             keep_alive: http.sse_keep_alive,
-            dialect: |_path, error| error.into_response(),
+            dialect: anthropic::respond,
         });
         let gate = Arc::new(Gate { loading: behind(&front, loading(Arc::clone(&metrics))), ready: OnceLock::new() });
+        if let Some(service) = service {
+            // Before the first request can come.
+            let _ = gate.ready.set(behind(&front, routes::router(Arc::clone(service))));
+        }
         let (stop, stopped) = watch::channel(false);
         let serving = tokio::spawn(listen(listener, Arc::clone(&gate), http, metrics, stopped));
         Ok(Self { gate, front, http, stop, serving })
@@ -91,19 +98,16 @@ impl Opening {
     ) -> Result<(), ServeError> {
         let metrics = Arc::clone(&self.front.metrics);
         let (service, engine) = Server::service(served, plan, engine, limits, self.http, metrics)?;
-        self.serve(service, engine, shutdown).await
+        self.serve(Arc::new(service), engine, shutdown).await
     }
 
     pub(in crate::serve) async fn serve(
         mut self,
-        service: Service,
+        service: Arc<Service>,
         mut engine: Running,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
-        let service = Arc::new(service);
-        let router = behind(&self.front, routes::router(Arc::clone(&service)));
-        // It is set here only, and once.
-        let _ = self.gate.ready.set(router);
+        self.gate.ready.get_or_init(|| behind(&self.front, routes::router(Arc::clone(&service))));
         tokio::select! {
             () = shutdown => {}
             () = engine.ended() => return Err(ServeError::Engine),

@@ -4,8 +4,6 @@ mod record;
 
 pub(super) use record::{Record, current, scope, scope_sync};
 
-use std::io::IsTerminal;
-
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -52,17 +50,13 @@ pub fn start<W>(format: LogFormat, level: LogLevel, writer: W)
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::from(level)).with_writer(writer);
-    let set = match format {
-        LogFormat::Text => {
-            tracing::subscriber::set_global_default(subscriber.with_ansi(false).with_target(false).finish()).is_ok()
+    use tracing::subscriber::set_global_default;
+    let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::from(level)).with_writer(writer).with_target(false);
+    // A log that was started already stays as it is.
+    let _ = match format {
+        LogFormat::Text => set_global_default(subscriber.with_ansi(false).finish()),
+        LogFormat::Json => {
+            set_global_default(subscriber.json().flatten_event(true).with_current_span(true).with_span_list(false).finish())
         }
-        LogFormat::Json => tracing::subscriber::set_global_default(
-            subscriber.json().flatten_event(true).with_current_span(true).with_span_list(false).with_target(false).finish(),
-        )
-        .is_ok(),
     };
-    if !set && std::io::stderr().is_terminal() {
-        tracing::debug!("the log was started already");
-    }
 }

@@ -8,6 +8,9 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
+use tenon_engine::EngineStats;
+
+use crate::serve::observe::EngineObserver;
 
 /// The process, under the names that Prometheus's own client libraries give it.
 #[derive(Debug)]
@@ -56,38 +59,39 @@ fn counter(to: &mut DescriptorEncoder, name: &str, help: &str, value: u64) -> Re
 
 /// The engine after a step, as its thread tells it.
 #[derive(Debug, Default)]
-pub(in crate::serve) struct EngineState(Mutex<Figures>);
-
-/// What the engine's thread knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::serve) struct Figures {
-    /// Sequences that wait.
-    pub(in crate::serve) waiting: usize,
-    /// Sequences that compute.
-    pub(in crate::serve) running: usize,
-    /// Steps since the start.
-    pub(in crate::serve) steps: u64,
-}
+pub(in crate::serve) struct EngineState(Mutex<EngineStats>);
 
 impl EngineState {
-    /// The engine is now like this.
-    pub(in crate::serve) fn set(&self, figures: Figures) {
-        *self.figures() = figures;
-    }
-
-    fn figures(&self) -> MutexGuard<'_, Figures> {
+    fn stats(&self) -> MutexGuard<'_, EngineStats> {
         // Each change is one assignment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EngineObserver for EngineState {
+    fn stats(&self, stats: &EngineStats) {
+        *self.stats() = *stats;
     }
 }
 
 impl Collector for EngineState {
     #[rustfmt::skip]
     fn encode(&self, mut to: DescriptorEncoder) -> Result<(), fmt::Error> {
-        let figures = *self.figures();
+        let stats = *self.stats();
         let to = &mut to;
-        gauge(to, "tenon_sequences_waiting", "Sequences that wait for the engine", figures.waiting as f64)?;
-        gauge(to, "tenon_sequences_running", "Sequences that the engine computes", figures.running as f64)?;
-        counter(to, "tenon_engine_steps", "Steps that the engine has computed", figures.steps)
+        gauge(to, "tenon_sequences_waiting", "Sequences that wait for the engine", stats.waiting as f64)?;
+        gauge(to, "tenon_sequences_running", "Sequences that the engine computes", stats.running as f64)?;
+        counter(to, "tenon_engine_steps", "Steps that the engine has computed", stats.steps)?;
+        gauge(to, "tenon_engine_batch_sequences", "Sequences of the last step", stats.batch_sequences as f64)?;
+        gauge(to, "tenon_engine_batch_tokens", "Tokens of prompts and answers that the last step computed", stats.batch_tokens as f64)?;
+        counter(to, "tenon_engine_prompt_tokens", "Tokens of prompts that were computed, each counted once", stats.prompt_tokens)?;
+        counter(to, "tenon_engine_recomputed_tokens", "Tokens that were computed again, after their pages were given up", stats.recomputed_tokens)?;
+        counter(to, "tenon_preemptions", "Times that a sequence gave its pages up and went back to the queue", stats.preemptions)?;
+        counter(to, "tenon_prefix_hit_tokens", "Tokens of prompts that were found in the cache, and not computed", stats.prefix_hit_tokens)?;
+        gauge(to, "tenon_cache_pages", "Pages of the cache", stats.pages as f64)?;
+        gauge(to, "tenon_cache_pages_used", "Pages that running sequences use", stats.pages_used as f64)?;
+        gauge(to, "tenon_cache_pages_cached", "Pages that nobody uses and a later prompt may find; they are taken when room is needed", stats.pages_cached as f64)?;
+        gauge(to, "tenon_snapshots", "Places for snapshots of recurrent states", stats.snapshots as f64)?;
+        gauge(to, "tenon_snapshots_used", "Snapshots of recurrent states that are kept", stats.snapshots_used as f64)
     }
 }

@@ -20,7 +20,7 @@ use tenon_engine::FinishReason;
 use super::answer::Ending;
 use super::listen::Closed;
 use super::observe::{Observer, Occurrence};
-pub(super) use gauges::{EngineState, Figures};
+pub(super) use gauges::EngineState;
 
 /// The media type of the text.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
