@@ -1,86 +1,88 @@
 #!/usr/bin/env python3
-"""The official openai client against `tenon-server serve`, and the examples of a README as they are written.
+"""The official openai client against `tenon-server serve`: every route, every parameter, every class of error.
 
-    python3 tests/server/openai_client.py [--server PATH] [--readme FILE]...
+    python3 tests/server/openai_client.py [--server PATH] [--only TEXT]
 
 It makes a virtual environment under target/ with the client in it, and runs itself there. The weights of smollm2-135m-instruct
-must have been pulled. With --readme, the fenced blocks of FILE that serve the model and that talk to the server are run: those of
-`sh` in a shell, those of `python` in the virtual environment.
+must have been pulled.
 """
 
 import argparse
 import concurrent.futures
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-import traceback
-import urllib.request
-import venv
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-MODEL = "smollm2-135m-instruct"
+import harness
+from harness import BARD, BINARY, ROOT, SMOL as MODEL, Server, raises
+
 ANSWER = "The capital of France is Paris."
 QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
-CLIENT = "openai==3.57.0"
+WEATHER = {
+    "name": "get_weather",
+    "description": "The weather in a city.",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string", "maxLength": 20}, "unit": {"enum": ["celsius", "fahrenheit"]}},
+        "required": ["city", "unit"],
+        "additionalProperties": False,
+    },
+}
+TIME = {
+    "name": "get_time",
+    "description": "The time in a city.",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string", "maxLength": 20}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+}
+TOOLS = [{"type": "function", "function": WEATHER}, {"type": "function", "function": TIME}]
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 20},
+        "age": {"type": "integer", "minimum": 0, "maximum": 120},
+        "tags": {"type": "array", "items": {"enum": ["kind", "tall", "quick"]}, "maxItems": 2},
+    },
+    "required": ["name", "age", "tags"],
+    "additionalProperties": False,
+}
 
 
-def environment():
-    """Runs this script again in a virtual environment that has the client; returns when it is that one."""
-    if os.environ.get("TENON_OPENAI_CLIENT") == CLIENT:
-        return
-    folder = ROOT / "target" / "openai-client"
-    python, done = folder / "bin" / "python", folder / CLIENT
-    if not done.exists():
-        venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", CLIENT], check=True)
-        done.touch()
-    os.environ["TENON_OPENAI_CLIENT"] = CLIENT
-    os.execv(python, [str(python), *sys.argv])
+def accumulate(stream):
+    """The choices that a stream's chunks make up, and its usage."""
+    choices, usage = {}, None
+    for chunk in stream:
+        usage = chunk.usage or usage
+        for choice in chunk.choices:
+            one = choices.setdefault(choice.index, {"content": "", "reasoning": "", "calls": [], "finish": None})
+            assert one["finish"] is None, "a choice went on behind its end"
+            delta = choice.delta
+            one["content"] += delta.content or ""
+            one["reasoning"] += getattr(delta, "reasoning_content", None) or ""
+            for call in delta.tool_calls or []:
+                if call.index == len(one["calls"]):
+                    assert call.id and call.type == "function" and call.function.name, call
+                    one["calls"].append({"id": call.id, "name": call.function.name, "arguments": "", "pieces": 0})
+                one["calls"][call.index]["arguments"] += call.function.arguments or ""
+                one["calls"][call.index]["pieces"] += 1
+            one["finish"] = choice.finish_reason
+    return [choices[i] for i in range(len(choices))], usage
 
 
-class Server:
-    """A server on a port of its own."""
+def check_call(name, arguments):
+    """Arguments that are valid against the function's schema."""
+    import jsonschema
 
-    def __init__(self, binary, *flags, command=None):
-        command = command or [str(binary), "serve", MODEL, "--port", "0", *flags]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-        self.log = []
-        for line in self.process.stderr:
-            self.log.append(line)
-            found = re.search(r"http://[0-9.:]+", line)
-            if found:
-                self.url = found.group()
-                break
-        else:
-            raise SystemExit(f"the server ended with {self.process.wait()}:\n{''.join(self.log)}")
-        # Whatever else it says must not fill the pipe.
-        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
-
-    def end(self, number=signal.SIGTERM):
-        """Its exit code after a signal."""
-        self.process.send_signal(number)
-        return self.process.wait(timeout=60)
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-
-def raises(kind, status, call, **expected):
-    """The error that a call must raise, with these fields."""
-    try:
-        call()
-    except kind as error:
-        found = {"status": error.status_code, **{key: getattr(error, key) for key in expected}}
-        assert found == {"status": status, **expected}, found
-        return error
-    raise AssertionError(f"{kind.__name__} was not raised")
+    schema = {"get_weather": WEATHER, "get_time": TIME}[name]["parameters"]
+    jsonschema.validate(json.loads(arguments), schema)
 
 
 class Tests:
@@ -187,7 +189,8 @@ class Tests:
     def test_errors(self):
         bad, missing = self.openai.BadRequestError, self.openai.NotFoundError
         raises(bad, 400, lambda: self.chat(temperature=3), param="temperature", type="invalid_request_error")
-        raises(bad, 400, lambda: self.chat(n=2), param="n", code="unsupported_parameter")
+        raises(bad, 400, lambda: self.chat(n=0), param="n")
+        raises(bad, 400, lambda: self.chat(extra_body={"store": True}), param="store", code="unsupported_parameter")
         raises(bad, 400, lambda: self.chat(messages=[]), param="messages")
         raises(bad, 400, lambda: self.chat(top_logprobs=3), param="top_logprobs")
         raises(bad, 400, lambda: self.chat(extra_body={"top_pp": 1}), param="top_pp", code="unknown_parameter")
@@ -198,7 +201,9 @@ class Tests:
         assert re.search(r"holds 8192 tokens.*has 9\d{3}", long.message), long.message
         raises(bad, 400, lambda: self.completion(echo=True), param="echo")
         raises(missing, 404, lambda: self.client.chat.completions.create(model="gpt-4", messages=QUESTION), code="model_not_found")
-        raises(missing, 404, lambda: self.client.embeddings.create(model=MODEL, input="x"), code="not_found")
+        raises(missing, 404, lambda: self.client.embeddings.create(model=MODEL, input="x"), code="not_implemented")
+        raises(missing, 404, lambda: self.client.responses.create(model=MODEL, input="x"), code="not_implemented")
+        raises(missing, 404, lambda: self.client.get("/nothing", cast_to=object), code="not_found")
         large = lambda: self.completion("x" * (9 << 20))
         raises(self.openai.APIStatusError, 413, large, code="request_too_large")
 
@@ -206,8 +211,154 @@ class Tests:
         assert [model.id for model in self.client.models.list()] == [MODEL]
         assert self.client.models.retrieve(MODEL).owned_by == "tenon"
         raises(self.openai.NotFoundError, 404, lambda: self.client.models.retrieve("other"), param="model")
-        with urllib.request.urlopen(f"{self.server.url}/health") as answer:
-            assert answer.status == 200
+
+    def test_other_routes(self):
+        for path in ("/health", "/ready"):
+            assert self.server.get(path)[0] == 200, path
+        plan = json.loads(self.server.get("/debug/plan")[2])
+        assert plan["model"] == MODEL and plan["overrides"] == [], plan
+        document = json.loads(self.server.get("/openapi.json")[2])
+        assert document["openapi"].startswith("3.") and "/v1/chat/completions" in document["paths"], document.keys()
+        for path in ("/v1/completions", "/v1/messages", "/v1/messages/count_tokens", "/tokenize", "/detokenize", "/metrics"):
+            assert path in document["paths"], f"{path} is not in /openapi.json"
+
+    def test_metrics_count(self):
+        """What the metrics tell of one answer is what its usage tells."""
+        names = {"prompt_tokens": "tenon_prompt_tokens_total", "completion_tokens": "tenon_generated_tokens_total"}
+        self.server.idle()
+        before = self.server.metrics()
+        usage = self.chat().usage
+        self.server.idle()
+        after = self.server.metrics()
+        for field, name in names.items():
+            assert after.sum(name) - before.sum(name) == getattr(usage, field), (name, usage)
+        asked = {"route": "/v1/chat/completions", "status": "200"}
+        assert after.sum("tenon_http_requests_total", **asked) - before.sum("tenon_http_requests_total", **asked) == 1
+        for name in ("tenon_time_to_first_token_seconds", "tenon_inter_token_latency_seconds", "tenon_queue_time_seconds"):
+            assert after.sum(f"{name}_count") > before.sum(f"{name}_count"), name
+            assert after.has(f"{name}_bucket"), name
+
+    def test_tokenize(self):
+        post = lambda path, body: self.client.with_options(base_url=self.server.url).post(path, body=body, cast_to=object)
+        found = post("/tokenize", {"model": MODEL, "messages": QUESTION})
+        assert found["count"] == len(found["tokens"]) == self.chat().usage.prompt_tokens, found
+        with_tools = post("/tokenize", {"model": MODEL, "messages": QUESTION, "tools": TOOLS})
+        assert with_tools["count"] == self.chat(tools=TOOLS, max_tokens=1).usage.prompt_tokens
+        ids = post("/tokenize", {"model": MODEL, "prompt": "Grüße, 世界"})["tokens"]
+        assert post("/detokenize", {"model": MODEL, "tokens": ids})["prompt"] == "Grüße, 世界"
+
+    def test_cached_prefix(self):
+        long = [{"role": "user", "content": "Count: " + " ".join(str(i) for i in range(150)) + ". What is the capital of France?"}]
+        first, second = (self.chat(messages=long, max_tokens=8) for _ in range(2))
+        cached = second.usage.prompt_tokens_details.cached_tokens
+        assert 64 <= cached < second.usage.prompt_tokens, second.usage
+        assert first.choices[0].message.content == second.choices[0].message.content
+
+    def test_n(self):
+        answer = self.chat(n=3, temperature=1.0, seed=7, max_tokens=12)
+        texts = [choice.message.content for choice in answer.choices]
+        assert [choice.index for choice in answer.choices] == [0, 1, 2] and len(set(texts)) > 1, texts
+        again, usage = accumulate(self.chat(n=3, temperature=1.0, seed=7, max_tokens=12, stream=True, stream_options={"include_usage": True}))
+        assert [choice["content"] for choice in again] == texts
+        assert usage.completion_tokens == answer.usage.completion_tokens and usage.prompt_tokens == answer.usage.prompt_tokens
+        assert [choice.message.content for choice in self.chat(n=2).choices] == [ANSWER, ANSWER]
+
+    def test_prompts_in_lists(self):
+        prompts = ["Once upon a time", "The sea is"]
+        answer = self.completion(prompts)
+        assert [choice.index for choice in answer.choices] == [0, 1]
+        for prompt, choice in zip(prompts, answer.choices):
+            assert self.completion(prompt).choices[0].text == choice.text
+        post = lambda body: self.client.with_options(base_url=self.server.url).post("/tokenize", body=body, cast_to=object)
+        ids = [post({"model": MODEL, "prompt": prompt})["tokens"] for prompt in prompts]
+        assert self.completion(ids).choices[1].text == self.completion(ids[1]).choices[0].text == answer.choices[1].text
+
+    def test_sampling_parameters(self):
+        forced = self.chat(extra_body={"logit_bias": {"1": 100}}, max_tokens=2, logprobs=True)
+        assert forced.usage.completion_tokens <= 2
+        story = [{"role": "user", "content": "Write the word sea ten times."}]
+        plain = self.text(messages=story)
+        held = self.text(messages=story, frequency_penalty=2.0, presence_penalty=1.0)
+        assert plain != held
+        warm = {"messages": story, "temperature": 1.5, "seed": 3, "max_tokens": 16}
+        assert self.text(extra_body={"min_p": 1.0}, **warm) == self.text(extra_body={"top_k": 1}, **warm) == self.text(messages=story, max_tokens=16)
+        assert self.text(messages=story, extra_body={"repetition_penalty": 1.3}) != plain
+        only = self.chat(messages=story, max_tokens=1, logprobs=True, top_logprobs=5).choices[0].logprobs.content[0]
+        assert len(only.top_logprobs) == 5
+
+    def test_forced_tools(self):
+        named = {"type": "function", "function": {"name": "get_time"}}
+        for choice in ("required", named):
+            asked = {"messages": [{"role": "user", "content": "What is the weather in Paris?"}], "tools": TOOLS, "tool_choice": choice, "parallel_tool_calls": False, "max_tokens": 100}
+            answer = self.chat(**asked)
+            message = answer.choices[0].message
+            assert len(message.tool_calls) == 1 and not message.content, answer
+            # The API says `tool_calls` where the model chose, and `stop` where the request named the function.
+            expected = "tool_calls" if choice == "required" else "stop"
+            assert answer.choices[0].finish_reason == expected, answer
+            for call in message.tool_calls:
+                check_call(call.function.name, call.function.arguments)
+                assert call.id and (choice == "required" or call.function.name == "get_time"), call
+            (streamed,), _ = accumulate(self.chat(stream=True, **asked))
+            assert [(c["name"], c["arguments"]) for c in streamed["calls"]] == [(c.function.name, c.function.arguments) for c in message.tool_calls]
+            assert streamed["finish"] == expected and streamed["calls"][0]["pieces"] > 3, "arguments come in pieces"
+            ids = [call["id"] for call in streamed["calls"]]
+            assert len(set(ids)) == len(ids)
+        # Several, as many as the model likes and as there is room for.
+        several = self.chat(messages=QUESTION, tools=TOOLS, tool_choice="required", max_tokens=100).choices[0]
+        whole = several.message.tool_calls if several.finish_reason == "tool_calls" else several.message.tool_calls[:-1]
+        for call in whole:
+            check_call(call.function.name, call.function.arguments)
+
+    def test_tools_over_several_turns(self):
+        history = [{"role": "user", "content": "What is the weather in Paris?"}]
+        first = self.chat(messages=history, tools=TOOLS, tool_choice="required", parallel_tool_calls=False, max_tokens=100).choices[0].message
+        history.append(first.model_dump(exclude_none=True))
+        history.append({"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": '{"temperature": 21}'})
+        second = self.chat(messages=history, tools=TOOLS, tool_choice="auto")
+        assert second.choices[0].finish_reason in ("stop", "length", "tool_calls"), second
+        assert second.usage.prompt_tokens > 100
+        history.append({"role": "user", "content": "And the time there?"})
+        named = {"type": "function", "function": {"name": "get_time"}}
+        third = self.chat(messages=history, tools=TOOLS, tool_choice=named, max_tokens=100).choices[0].message
+        check_call(third.tool_calls[0].function.name, third.tool_calls[0].function.arguments)
+        quiet = self.chat(messages=QUESTION, tools=TOOLS, tool_choice="none").choices[0]
+        assert quiet.message.tool_calls is None and quiet.message.content == ANSWER, quiet
+
+    def test_wrong_tools(self):
+        bad = self.openai.BadRequestError
+        raises(bad, 400, lambda: self.chat(tools=TOOLS, tool_choice={"type": "function", "function": {"name": "other"}}), param="tool_choice.function.name")
+        raises(bad, 400, lambda: self.chat(tool_choice="required"), param="tool_choice")
+        raises(bad, 400, lambda: self.chat(tools=[TOOLS[0], TOOLS[0]]))
+        wrong = {"type": "function", "function": {**WEATHER, "parameters": {"type": "objekt"}}}
+        error = raises(bad, 400, lambda: self.chat(tools=[wrong], tool_choice="required"))
+        assert "tools" in (error.param or ""), error
+
+    def test_json(self):
+        import jsonschema
+
+        ask = [{"role": "user", "content": "Describe a person as JSON."}]
+        free = self.chat(messages=ask, response_format={"type": "json_object"}, max_tokens=300)
+        # An object may go on for longer than there is room, and then it says so.
+        if free.choices[0].finish_reason == "stop":
+            assert isinstance(json.loads(free.choices[0].message.content), dict), free
+        for strict in (False, True):
+            shape = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": strict}}
+            answer = self.chat(messages=ask, response_format=shape, max_tokens=200)
+            assert answer.choices[0].finish_reason == "stop", answer
+            jsonschema.validate(json.loads(answer.choices[0].message.content), PERSON)
+            (streamed,), _ = accumulate(self.chat(messages=ask, response_format=shape, max_tokens=200, stream=True))
+            assert streamed["content"] == answer.choices[0].message.content
+            warm = self.chat(messages=ask, response_format=shape, max_tokens=200, temperature=1.5, seed=5, n=2)
+            for choice in warm.choices:
+                jsonschema.validate(json.loads(choice.message.content), PERSON)
+        broken = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "objekt"}}}
+        error = raises(self.openai.BadRequestError, 400, lambda: self.chat(messages=ask, response_format=broken))
+        assert "response_format" in error.param, error
+
+    def test_no_reasoning_where_the_model_has_none(self):
+        message = self.chat().choices[0].message
+        assert getattr(message, "reasoning_content", None) is None, message
 
     def test_concurrent_requests_equal_sequential_ones(self):
         """More requests than run at a time, of different lengths, streamed and not: texts and log-probabilities are bit-equal."""
@@ -233,6 +384,7 @@ class Tests:
             stream = self.chat(messages=story, max_tokens=4000, stream=True)
             next(iter(stream))
             stream.close()
+        self.server.idle()
         assert self.text() == ANSWER
 
 
@@ -253,6 +405,18 @@ def test_a_full_queue_is_a_rate_limit(binary):
         assert server.end() == 0
     finally:
         server.kill()
+
+
+def test_keys(binary):
+    import openai
+
+    with Server(binary, model=BARD, env={"TENON_API_KEY": "the-key-of-a-test"}) as server:
+        client = lambda key: openai.OpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0, timeout=60)
+        assert [model.id for model in client("the-key-of-a-test").models.list()] == [BARD]
+        raises(openai.AuthenticationError, 401, lambda: client("another").models.list())
+        raises(openai.AuthenticationError, 401, lambda: client("another").completions.create(model=BARD, prompt="x"))
+        assert server.get("/health")[0] == 200 and server.get("/debug/plan")[0] == 401
+        assert server.end() == 0
 
 
 def test_sigterm_finishes_what_runs(binary, number=signal.SIGTERM):
@@ -324,55 +488,20 @@ def test_a_taken_port_is_told(binary):
         server.kill()
 
 
-def run_examples(binary, readme):
-    """Runs the fenced blocks of a README that serve and that talk to a server, as they are written."""
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", Path(readme).read_text(), re.MULTILINE | re.DOTALL)
-    serve = [text for language, text in blocks if language == "sh" and f"tenon-server serve {MODEL}" in text]
-    talk = [(language, text) for language, text in blocks if "http://127.0.0.1:8080" in text]
-    assert len(serve) == 1 and {language for language, _ in talk} == {"sh", "python"}, (serve, talk)
-    command = serve[0].replace("target/release/tenon-server", str(binary))
-    server = Server(binary, command=["bash", "-c", f"exec {command}"])
-    try:
-        for language, text in talk:
-            run = ["bash", "-euo", "pipefail", "-c"] if language == "sh" else [sys.executable, "-c"]
-            done = subprocess.run([*run, text], capture_output=True, text=True, cwd=ROOT, timeout=120)
-            assert done.returncode == 0 and ANSWER in done.stdout, f"{text}\n{done}"
-        assert server.end() == 0
-    finally:
-        server.kill()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--server", default=ROOT / "target" / "release" / "tenon-server", help="the binary to test")
-    parser.add_argument("--readme", action="append", default=[], help="a file whose examples to run")
+    parser.add_argument("--server", default=BINARY, help="the binary to test")
+    parser.add_argument("--only", default="", help="only tests whose name has this in it")
     arguments = parser.parse_args()
-    environment()
+    harness.environment()
 
     binary = Path(arguments.server).resolve()
-    server = Server(binary)
-    tests = Tests(server)
-    todo = [(name, getattr(tests, name)) for name in dir(Tests) if name.startswith("test_")]
-    own = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    todo += [(name, lambda test=test: test(binary)) for name, test in own]
-    todo += [(f"examples of {readme}", lambda readme=readme: run_examples(binary, readme)) for readme in arguments.readme]
-    failed = 0
-    try:
-        for name, test in todo:
-            started = time.monotonic()
-            try:
-                test()
-                print(f"ok      {name} ({time.monotonic() - started:.1f} s)", flush=True)
-            except Exception:
-                failed += 1
-                print(f"FAILED  {name}\n{traceback.format_exc()}", flush=True)
-        if server.end() != 0:
-            failed += 1
-            print(f"FAILED  the server ended with {server.process.returncode}\n{''.join(server.log)}")
-    finally:
-        server.kill()
-    print(f"{len(todo) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    with Server(binary) as server:
+        own = [(name, lambda test=test: test(binary)) for name, test in harness.tests_of(globals())]
+        good = harness.run(harness.tests_of(Tests(server)) + own, arguments.only)
+        server.idle()
+        assert server.end() == 0, "".join(server.log)
+    sys.exit(0 if good else 1)
 
 
 if __name__ == "__main__":

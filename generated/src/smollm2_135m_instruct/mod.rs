@@ -26,6 +26,7 @@ pub mod weights;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{
     ChatTemplate, KvLayer, ModelEntry, ModelInfo, PipPart, PullSource, SamplingDefaults,
+    ToolParser, ToolSettings,
 };
 use tenon_core::rope::{Halves, Rope, RopeScaling};
 use tenon_core::scale::SoftmaxScale;
@@ -94,7 +95,12 @@ pub const INFO: ModelInfo = ModelInfo {
         },
     ],
     chat_template: ChatTemplate::Checkpoint,
-    tools: None,
+    tools: Some(ToolSettings {
+        parser: ToolParser::Hermes,
+        skip_template_tools: true,
+        steering: true,
+        thinking: false,
+    }),
     reasoning: None,
     sampling: SamplingDefaults {
         temperature: 0.2,

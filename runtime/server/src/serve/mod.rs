@@ -22,6 +22,7 @@ mod metrics;
 mod observe;
 mod openai;
 mod openapi;
+mod page;
 mod prompt;
 mod request;
 mod routes;

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::anthropic;
 use super::error::ApiError;
-use super::{Service, metrics, openai, openapi, tokenize};
+use super::{Service, metrics, openai, openapi, page, tokenize};
 
-/// Every route once: its method, its path, and what answers it. The OpenAPI document is compared with this.
+/// Every route of the API once: its method, its path, and what answers it. The OpenAPI document is compared with this.
 pub(super) fn table() -> Vec<(Method, &'static str, MethodRouter<Arc<Service>>)> {
     vec![
         (Method::GET, "/health", get(health)),
@@ -38,6 +38,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
     table()
         .into_iter()
         .fold(Router::new(), |router, (_, path, method)| router.route(path, method))
+        .merge(page::routes())
         // Whatever the method: the API itself has given it up.
         .route("/v1/complete", any(anthropic::complete))
         .fallback(async |method: Method, uri: Uri| {

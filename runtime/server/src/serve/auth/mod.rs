@@ -9,12 +9,13 @@ pub use origin::{Origin, OriginError};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 
 use super::error::ApiError;
+use super::page;
 
 /// The header that Anthropic's clients send their key in.
 const X_API_KEY: &str = "x-api-key";
-/// Routes that need no key: whether the process lives and takes requests, which a supervisor asks, and the page that lets a person
-/// type a key in, which holds nothing itself.
-const OPEN: [&str; 3] = ["/", "/health", "/ready"];
+/// Routes that need no key: whether the process lives and takes requests, which a supervisor asks. The files of the page that lets
+/// a person type a key in need none either; they hold nothing about the model.
+const OPEN: [&str; 2] = ["/health", "/ready"];
 
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +52,7 @@ impl Access {
         // A browser asks before it sends a key along, and shows no key when it asks.
         let preflight =
             method == Method::OPTIONS && origin.is_some() && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        if preflight || self.keys.is_empty() || OPEN.contains(&path) {
+        if preflight || self.keys.is_empty() || OPEN.contains(&path) || page::is_file(path) {
             return Ok(Granted { key: None, origin });
         }
         match self.keys.find(presented(headers)?) {

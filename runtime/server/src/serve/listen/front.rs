@@ -19,6 +19,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use tracing::Instrument;
 
 use super::Peer;
+use super::unread::Unread;
 use crate::serve::auth::{Access, Granted};
 use crate::serve::error::ApiError;
 use crate::serve::log::{self, Record};
@@ -61,6 +62,7 @@ pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, mut request
     let method = request.method().clone();
     let metrics = Arc::clone(&front.metrics);
     let record = Record::new(id, method.clone(), route, peer, Arc::clone(&front.model), metrics);
+    let (request, unread) = Unread::of(request);
     // Dropped with this future when the client leaves before there is an answer.
     let departure = Departure(Arc::clone(&record));
 
@@ -84,6 +86,7 @@ pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, mut request
 
     let code = response.extensions().get::<ApiError>().map(|error| error.code);
     record.status(response.status(), code);
+    unread.tell(&mut response);
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&record.id) {
         if path.starts_with("/v1/messages") {

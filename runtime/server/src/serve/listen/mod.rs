@@ -3,6 +3,7 @@
 mod front;
 mod io;
 mod opening;
+mod unread;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
