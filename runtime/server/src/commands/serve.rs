@@ -90,8 +90,10 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         Served { name: loaded.info.name.to_owned(), tokenizer: loaded.tokenizer, template: loaded.template, context, sampling };
     let report = report(&plan, args, sampling, spec);
     runtime.block_on(async {
+        let server = opening.ready(served, report, loaded.engine, limits)?;
+        // Whoever waits for this line may send the first request.
         eprintln!("{}", ready(name, address, memory, context, max_sequences, queue));
-        Ok(opening.run(served, report, loaded.engine, limits, signals.drain()).await?)
+        Ok(server.run(signals.drain()).await?)
     })
 }
 

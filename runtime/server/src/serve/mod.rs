@@ -51,7 +51,7 @@ use worker::{Running, Worker};
 
 pub use auth::{Access, KeyError, Keys, Origin, OriginError};
 pub use limits::HttpLimits;
-pub use listen::Opening;
+pub use listen::{Opening, Ready};
 pub use log::{LogFormat, LogLevel, start as start_log};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
@@ -161,7 +161,7 @@ impl Server {
         let (http, metrics) = (service.http, Arc::clone(&service.metrics));
         let service = Arc::new(service);
         let opening = Opening::with(listener, &service.served.name, http, access, metrics, Some(&service))?;
-        opening.serve(service, engine, shutdown).await
+        opening.serve(service, engine).run(shutdown).await
     }
 }
 

@@ -103,7 +103,7 @@ fn a_constrained_sequence_that_is_computed_again_tells_nothing_twice() {
 fn what_a_device_does_not_know_is_chosen_from_logits() {
     let bias: Arc<[(u32, f32)]> = Arc::from([(7, 1.0)]);
     for sampling in [
-        SamplingParams { min_p: 0.1, ..SamplingParams::GREEDY },
+        SamplingParams { temperature: 1.0, min_p: 0.1, ..SamplingParams::GREEDY },
         SamplingParams { frequency_penalty: 0.1, ..SamplingParams::GREEDY },
         SamplingParams { presence_penalty: -0.1, ..SamplingParams::GREEDY },
         SamplingParams { repetition_penalty: 1.1, ..SamplingParams::GREEDY },

@@ -30,7 +30,7 @@ pub(super) use front::{Front, front};
 pub(super) use io::Closed;
 use io::{Guarded, Progress, Times};
 use opening::Gate;
-pub use opening::Opening;
+pub use opening::{Opening, Ready};
 
 /// Time that a client without a place has to read that there is none.
 const LINGER: Duration = Duration::from_secs(1);

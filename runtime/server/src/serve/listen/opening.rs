@@ -83,53 +83,60 @@ impl Opening {
         Ok(Self { gate, front, http, stop, serving })
     }
 
+    /// Takes requests from now on. `plan` is what `GET /debug/plan` answers.
+    ///
+    /// # Errors
+    /// The thread of the engine cannot be started.
+    pub fn ready(self, served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Ready> {
+        let metrics = Arc::clone(&self.front.metrics);
+        let (service, engine) = Server::service(served, plan, engine, limits, self.http, metrics)?;
+        Ok(self.serve(Arc::new(service), engine))
+    }
+
+    pub(in crate::serve) fn serve(self, service: Arc<Service>, engine: Running) -> Ready {
+        self.gate.ready.get_or_init(|| behind(&self.front, routes::router(Arc::clone(&service))));
+        Ready { opening: self, service, engine }
+    }
+}
+
+/// A server that takes requests.
+#[derive(Debug)]
+pub struct Ready {
+    opening: Opening,
+    service: Arc<Service>,
+    engine: Running,
+}
+
+impl Ready {
     /// Answers requests until `shutdown`, then takes no more, finishes those that it has taken as far as the time for it goes, and
-    /// returns. `plan` is what `GET /debug/plan` answers.
+    /// returns.
     ///
     /// # Errors
     /// The engine or the listener ended although nobody asked them to.
-    pub async fn run(
-        self,
-        served: Served,
-        plan: Value,
-        engine: Engine,
-        limits: Limits,
-        shutdown: impl Future<Output = ()>,
-    ) -> Result<(), ServeError> {
-        let metrics = Arc::clone(&self.front.metrics);
-        let (service, engine) = Server::service(served, plan, engine, limits, self.http, metrics)?;
-        self.serve(Arc::new(service), engine, shutdown).await
-    }
-
-    pub(in crate::serve) async fn serve(
-        mut self,
-        service: Arc<Service>,
-        mut engine: Running,
-        shutdown: impl Future<Output = ()>,
-    ) -> Result<(), ServeError> {
-        self.gate.ready.get_or_init(|| behind(&self.front, routes::router(Arc::clone(&service))));
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let Self { mut opening, service, mut engine } = self;
         tokio::select! {
             () = shutdown => {}
             () = engine.ended() => return Err(ServeError::Engine),
-            ended = &mut self.serving => {
+            ended = &mut opening.serving => {
                 let error = ended.map_or_else(std::io::Error::other, |()| std::io::Error::other("the listener has ended"));
                 return Err(ServeError::Accept(error));
             }
         }
         service.worker.drain();
-        let _ = self.stop.send(true);
-        let time = self.http.drain_timeout;
+        let _ = opening.stop.send(true);
+        let time = opening.http.drain_timeout;
         if tokio::time::timeout(time, engine.ended()).await.is_err() {
             tracing::warn!(seconds = time.as_secs_f64(), "requests that did not end in time are cut off");
             // With its connection, a request leaves the engine.
-            self.serving.abort();
+            opening.serving.abort();
             engine.ended().await;
         }
         if !engine.join() {
             return Err(ServeError::Engine);
         }
         // A client that does not read, or has sent half a request, cannot hold the server up.
-        match tokio::time::timeout(FLUSH.min(time), &mut self.serving).await {
+        match tokio::time::timeout(FLUSH.min(time), &mut opening.serving).await {
             Ok(Err(error)) if error.is_panic() => Err(ServeError::Accept(std::io::Error::other(error))),
             _ => Ok(()),
         }
