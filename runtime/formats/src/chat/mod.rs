@@ -9,9 +9,10 @@ mod detect;
 mod environment;
 mod facts;
 mod fault;
-mod json;
+mod jinja;
 mod prepare;
 mod prompt;
+mod python;
 mod source;
 #[cfg(test)]
 mod tests;

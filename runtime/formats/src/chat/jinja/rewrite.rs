@@ -1,0 +1,138 @@
+//! Statements, as they are but for their expressions.
+
+use super::SyntaxError;
+use super::expression::{Parser, quoted};
+use super::lexer::{Kind, tokens};
+
+/// The template in the form that minijinja gets: whitespace is trimmed already, and expressions are calls.
+pub(in crate::chat) fn rewrite(source: &str) -> Result<String, SyntaxError> {
+    let tokens = tokens(source)?;
+    let mut writer = Writer { out: String::with_capacity(source.len() * 2), line: 1 };
+    let mut parser = Parser::new(&tokens);
+    while let Some(token) = parser.next() {
+        match &token.kind {
+            Kind::Data(text) => writer.data(text),
+            Kind::VariableBegin => {
+                let value = parser.tuple(true, &[])?;
+                parser.expect_end(&Kind::VariableEnd)?;
+                writer.tag(token.line, "{{", &value, "}}");
+            }
+            _ => statement(&mut parser, &mut writer, token.line)?,
+        }
+    }
+    Ok(writer.out)
+}
+
+struct Writer {
+    out: String,
+    line: usize,
+}
+
+impl Writer {
+    fn data(&mut self, text: &str) {
+        if text.ends_with('{') || ["{{", "{%", "{#"].iter().any(|opening| text.contains(opening)) {
+            self.tag(0, "{{", &quoted(text), "}}");
+        } else {
+            self.push(text);
+        }
+    }
+
+    /// A tag in the line where it was: what trimming took is made up for within it.
+    fn tag(&mut self, line: usize, begin: &str, inside: &str, end: &str) {
+        self.push(begin);
+        self.push(&"\n".repeat(line.saturating_sub(self.line)));
+        self.push(" ");
+        self.push(inside);
+        self.push(" ");
+        self.push(end);
+    }
+
+    fn push(&mut self, text: &str) {
+        self.line += text.matches('\n').count();
+        self.out.push_str(text);
+    }
+}
+
+fn statement(parser: &mut Parser, writer: &mut Writer, line: usize) -> Result<(), SyntaxError> {
+    let name = parser.expect_name()?;
+    let inside = match name.as_str() {
+        "if" | "elif" => format!("{name} {}", parser.tuple(false, &[])?),
+        "for" => {
+            let target = parser.target(&["in"], false)?;
+            parser.expect_keyword("in")?;
+            let mut inside = format!("for {target} in __iter({})", parser.tuple(false, &["recursive"])?);
+            if parser.skip_keyword("if") {
+                inside = format!("{inside} if {}", parser.expression()?);
+            }
+            if parser.skip_keyword("recursive") {
+                inside.push_str(" recursive");
+            }
+            inside
+        }
+        "set" => {
+            let target = parser.target(&[], true)?;
+            if parser.skip_operator("=") {
+                let value = parser.tuple(true, &[])?;
+                // Only a namespace has attributes that can be set.
+                let value = if target.contains('.') { format!("__held({value})") } else { value };
+                format!("set {target} = {value}")
+            } else {
+                format!("set {target}{}", parser.filters()?)
+            }
+        }
+        "with" => {
+            let mut pairs = Vec::new();
+            while !parser.at_end() {
+                if !pairs.is_empty() {
+                    parser.expect_operator(",")?;
+                }
+                let target = parser.target(&[], false)?;
+                parser.expect_operator("=")?;
+                pairs.push(format!("{target} = {}", parser.expression()?));
+            }
+            format!("with {}", pairs.join(", "))
+        }
+        "macro" => {
+            let name = parser.expect_name()?;
+            format!("macro {name}{}", parser.signature()?)
+        }
+        "call" => {
+            let signature = if parser.is_operator("(") { parser.signature()? } else { String::new() };
+            format!("call{signature} {}", parser.expression()?)
+        }
+        "filter" => format!("filter {}", parser.filter_chain()?),
+        "block" => {
+            let name = parser.expect_name()?;
+            let scoped = if parser.skip_keyword("scoped") { " scoped" } else { "" };
+            format!("block {name}{scoped}")
+        }
+        "endblock" => {
+            parser.skip_name();
+            name
+        }
+        "autoescape" => format!("autoescape {}", parser.expression()?),
+        "print" => {
+            let value = parser.tuple(true, &[])?;
+            parser.expect_end(&Kind::BlockEnd)?;
+            writer.tag(line, "{{", &value, "}}");
+            return Ok(());
+        }
+        // There is nothing to load from, which only matters where the statement is reached.
+        "include" | "import" | "from" | "extends" => {
+            parser.skip_tag();
+            parser.expect_end(&Kind::BlockEnd)?;
+            writer.tag(line, "{{", &format!("__load({})", quoted(&name)), "}}");
+            return Ok(());
+        }
+        // They mark the assistant's tokens for training, and have a scope of their own.
+        "generation" => "with".to_owned(),
+        "endgeneration" => "endwith".to_owned(),
+        "else" | "endif" | "endfor" | "endset" | "endwith" | "endmacro" | "endcall" | "endfilter" | "endautoescape" | "break"
+        | "continue" => name,
+        other => return Err(SyntaxError { message: format!("unknown tag `{other}`"), line }),
+    };
+    parser.skip_operator(":");
+    parser.expect_end(&Kind::BlockEnd)?;
+    writer.tag(line, "{%", &inside, "%}");
+    Ok(())
+}
