@@ -74,6 +74,7 @@ fn statement(parser: &mut Parser, writer: &mut Writer, line: usize) -> Result<()
             if parser.skip_operator("=") {
                 let value = parser.tuple(true, &[])?;
                 // Only a namespace has attributes that can be set.
+                let value = if target.contains(',') { format!("__iter({value})") } else { value };
                 let value = if target.contains('.') { format!("__held({value})") } else { value };
                 format!("set {target} = {value}")
             } else {
@@ -100,7 +101,7 @@ fn statement(parser: &mut Parser, writer: &mut Writer, line: usize) -> Result<()
             let signature = if parser.is_operator("(") { parser.signature()? } else { String::new() };
             format!("call{signature} {}", parser.expression()?)
         }
-        "filter" => format!("filter {}", parser.filter_chain()?),
+        "filter" => format!("filter {}|__text", parser.filter_chain()?),
         "block" => {
             let name = parser.expect_name()?;
             let scoped = if parser.skip_keyword("scoped") { " scoped" } else { "" };

@@ -201,6 +201,22 @@ impl Range {
         }
     }
 
+    /// The range of the numbers at these places.
+    pub(super) fn slice(&self, places: impl Iterator<Item = usize>, step: i64) -> Result<Self, Error> {
+        let by = self.step.saturating_mul(step);
+        let places: Vec<usize> = places.collect();
+        let at = |place: usize| self.start + self.step * place as i64;
+        match (places.first(), places.last()) {
+            (Some(&first), Some(&last)) => {
+                let past = at(last).saturating_add(by);
+                // Python ends where the range ends, which is nearer if the last step leads past it.
+                let stop = if by > 0 { past.min(at(self.length).max(at(last) + 1)) } else { past };
+                Self::new(at(first), stop, by)
+            }
+            _ => Self::new(self.start, self.start, by),
+        }
+    }
+
     pub(super) fn get(&self, at: usize) -> Option<Value> {
         (at < self.length).then(|| Value::from(self.start + self.step * at as i64))
     }

@@ -42,7 +42,9 @@ pub(super) fn percent(state: &State, template: &Value, operand: &Value) -> Resul
         _ => {
             let values = if kind(operand) == Kind::Tuple { iterate::items(state, operand)? } else { vec![operand.clone()] };
             let wanted = conversions(source);
-            if values.len() > wanted && !(wanted == 0 && kind(operand) == Kind::Dict) {
+            // What could be a mapping may be left unused.
+            let is_mapping = matches!(kind(operand), Kind::Dict | Kind::List | Kind::Range | Kind::Undefined);
+            if values.len() > wanted && !is_mapping {
                 return Err(raise("not all arguments converted during string formatting"));
             }
             let values: Result<Vec<_>, Error> = values.iter().map(|value| printed(state, value, escapes)).collect();

@@ -123,14 +123,14 @@ pub(super) fn slice(state: &mut State, arguments: &[Value]) -> Result<Value, Err
     let [value, bounds @ ..] = arguments else { return Err(raise("a slice of nothing")) };
     is_undefined(value, "a slice")?;
     if !matches!(kind(value), Kind::Str | Kind::List | Kind::Tuple | Kind::Range) {
-        return Ok(Value::UNDEFINED);
+        return Err(raise(format!("'{}' object cannot be sliced", type_name(value))));
     }
     let mut numbers = [None; 3];
     for (number, bound) in numbers.iter_mut().zip(bounds) {
         match integer(bound) {
             Some(value) => *number = Some(value),
             None if bound.is_none() => {}
-            None => return Ok(Value::UNDEFINED),
+            None => return Err(raise("slice indices must be integers or None")),
         }
     }
     let [start, stop, step] = numbers;
@@ -143,6 +143,9 @@ pub(super) fn slice(state: &mut State, arguments: &[Value]) -> Result<Value, Err
         state.consume_fuel(chars.len() as u64 / 64)?;
         let sliced = indices(chars.len(), start, stop, step).map(|at| chars[at]).collect();
         return Ok(markup::like(value, sliced));
+    }
+    if let Some(range) = value.downcast_object_ref::<Range>() {
+        return range.slice(indices(range.length, start, stop, step), step).map(Value::from_object);
     }
     let items = iterate::items(state, value)?;
     let sliced = indices(items.len(), start, stop, step).map(|at| items[at].clone()).collect();
@@ -222,7 +225,7 @@ pub(super) fn path(state: &State, value: &Value, path: &Value) -> Result<Value, 
 
 /// Whether a value can be called.
 pub(super) fn is_callable(value: &Value) -> bool {
-    kind(value) == Kind::Other && {
+    value.is_undefined() || kind(value) == Kind::Other && {
         let shown = format!("{value:?}");
         value.downcast_object_ref::<Method>().is_some() || value.downcast_object_ref::<super::Native>().is_some()
             || shown.starts_with("<macro")

@@ -8,6 +8,7 @@ use minijinja::{Environment, Error, State};
 use super::arguments::Arguments;
 use super::arithmetic::{Number, chain};
 use super::compare::{contains, equal, order, same};
+use super::containers::hashable;
 use super::{Kind, given, iterate, kind, lookup, raise, strings, text};
 
 type Test = fn(&mut State, &Value) -> Result<bool, Error>;
@@ -21,6 +22,7 @@ const TESTS: &[(&str, Test)] = &[
     ("even", |state, v| remainder(state, v, &Value::from(2)).map(|rest| rest == Value::from(0))),
     ("false", |_, v| Ok(kind(v) == Kind::Bool && !v.is_true())),
     ("filter", |state, v| {
+        hashable(v)?;
         let name = text::str(state, v)?;
         Ok(!matches!(state.apply_filter(&name, &[]), Err(error) if error.kind() == minijinja::ErrorKind::UnknownFilter))
     }),
@@ -35,10 +37,11 @@ const TESTS: &[(&str, Test)] = &[
     ("number", |_, v| Ok(Number::of(v).is_some())),
     ("odd", |state, v| remainder(state, v, &Value::from(2)).map(|rest| rest == Value::from(1))),
     ("sequence", |_, v| {
-        Ok(matches!(kind(v), Kind::Str | Kind::List | Kind::Tuple | Kind::Dict | Kind::Range) && iterate::length(v).is_some())
+        Ok(matches!(kind(v), Kind::Undefined | Kind::Str | Kind::List | Kind::Tuple | Kind::Dict | Kind::Range) && iterate::length(v).is_some())
     }),
     ("string", |_, v| Ok(kind(v) == Kind::Str)),
     ("test", |state, v| {
+        hashable(v)?;
         let name = text::str(state, v)?;
         Ok(TESTS.iter().any(|(known, _)| *known == name) || AGAINST.iter().any(|(known, _)| *known == name))
     }),
@@ -95,9 +98,6 @@ pub(super) fn install(environment: &mut Environment<'static>) {
 }
 
 fn remainder(state: &mut State, value: &Value, divisor: &Value) -> Result<Value, Error> {
-    if kind(value) == Kind::Str {
-        return Err(raise("not all arguments converted during string formatting"));
-    }
     chain(state, &[value.clone(), Value::from("%"), divisor.clone()])
 }
 

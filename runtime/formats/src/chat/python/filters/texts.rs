@@ -10,6 +10,10 @@ use crate::chat::python::text::{self, is_space};
 use crate::chat::python::{Kind, charge, format, iterate, kind, markup, raise, strings};
 
 pub(super) const FILTERS: &[(&str, Filter)] = &[
+    ("__text", |_, arguments| match arguments {
+        [value] if value.as_str().is_some() => Ok(value.clone()),
+        _ => Err(raise("a filter of a block must give a text")),
+    }),
     ("capitalize", |state, arguments| method(state, "capitalize", arguments)),
     ("center", center),
     ("e", escape),
@@ -201,7 +205,7 @@ fn trim(state: &mut State, arguments: &[Value]) -> Result<Value, Error> {
 fn truncate(state: &mut State, arguments: &[Value]) -> Result<Value, Error> {
     let arguments = Arguments::bind("truncate", &["s", "length", "killwords", "end", "leeway"], 1, arguments)?;
     let value = first(&arguments);
-    let source: Vec<char> = value.as_str().ok_or_else(|| raise("truncate() needs a text"))?.chars().collect();
+    let size = iterate::length(&value).ok_or_else(|| raise("truncate() needs a text"))?;
     let length = arguments.integer(1, 255)?;
     let end = arguments.optional_string(3)?.unwrap_or("...");
     let leeway = if arguments.or_none(4).is_none() { 5 } else { arguments.integer(4, 5)? };
@@ -209,10 +213,11 @@ fn truncate(state: &mut State, arguments: &[Value]) -> Result<Value, Error> {
     if length < ending || leeway < 0 {
         return Err(raise(format!("expected length >= {ending}, got {length}")));
     }
-    state.consume_fuel(source.len() as u64 / 64)?;
-    if source.len() as i64 <= length.saturating_add(leeway) {
+    if size as i64 <= length.saturating_add(leeway) {
         return Ok(value);
     }
+    state.consume_fuel(size as u64 / 64)?;
+    let source: Vec<char> = value.as_str().ok_or_else(|| raise("truncate() needs a text"))?.chars().collect();
     let mut kept: String = source.iter().take(usize::try_from(length - ending).unwrap_or(0)).collect();
     if !arguments.truth(2, false) {
         kept.truncate(kept.rfind(' ').unwrap_or(kept.len()));
