@@ -460,7 +460,7 @@ impl<'t> Parser<'t> {
     pub(super) fn filter_chain(&mut self) -> Parsed {
         let mut chain = Vec::new();
         loop {
-            let name = self.expect_name()?;
+            let name = self.dotted_name()?;
             let arguments = if self.is_operator("(") { format!("({})", self.arguments()?) } else { String::new() };
             chain.push(format!("{name}{arguments}"));
             if !self.skip_operator("|") {
@@ -469,9 +469,18 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The name of a filter or a test, which may have dots in it.
+    fn dotted_name(&mut self) -> Parsed {
+        let mut name = self.expect_name()?;
+        while self.skip_operator(".") {
+            name = format!("{name}.{}", self.expect_name()?);
+        }
+        Ok(name)
+    }
+
     fn test(&mut self, value: &str) -> Parsed {
         let not = if self.skip_keyword("not") { "not " } else { "" };
-        let name = self.expect_name()?;
+        let name = self.dotted_name()?;
         let arguments = match self.kind() {
             Some(Kind::Operator("(")) => self.arguments()?,
             Some(Kind::Name(word)) if matches!(word.as_str(), "else" | "or" | "and" | "if" | "in" | "not" | "recursive") => {
