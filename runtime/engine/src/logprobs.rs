@@ -3,7 +3,7 @@
 use crate::sampling::exp;
 
 /// Log-probabilities of one token and of its alternatives, natural logarithms, over the model's own distribution: before
-/// temperature, `top_k` and `top_p`, as OpenAI documents them.
+/// penalties, bias, mask, temperature and what they leave out, so that a value means the same in every request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenLogprobs {
     /// Of the token that was chosen.
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn the_greedy_token_is_the_first_also_in_a_tie() {
         for logits in [[0.0f32, 2.0, 2.0, -1.0], [-0.0, 0.0, -5.0, -5.0], [-1.0, -1.0, -1.0, f32::NEG_INFINITY]] {
-            let greedy = Sampler::new(SamplingParams::GREEDY).unwrap().sample(&logits).unwrap();
+            let greedy = Sampler::new(SamplingParams::GREEDY, &[]).unwrap().sample(&logits, None).unwrap();
             let of = TokenLogprobs::of(&logits, greedy, 2);
             assert_eq!(of.top[0], (greedy, of.logprob), "{logits:?}");
         }

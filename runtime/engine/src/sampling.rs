@@ -1,59 +1,25 @@
 //! Choosing the next token from a row of logits.
+//!
+//! What a request asks applies in this order:
+//! 1. `repetition_penalty` to the model's logits, for every token of prompt and answer, as Hugging Face defines it;
+//! 2. `frequency_penalty` and `presence_penalty`, for the tokens of the answer, as OpenAI defines them;
+//! 3. `logit_bias`;
+//! 4. the mask of a constraint: a token that it does not allow is never chosen, whatever its bias;
+//! 5. `temperature`; at 0 the most likely token is the choice, of equal ones that with the lowest id, and what follows says nothing;
+//! 6. `top_k`, `top_p` and `min_p`, each of what the one before has left.
+//!
+//! Log-probabilities ([`crate::TokenLogprobs`]) are those of the model's logits, before all of this.
 
-use std::sync::Arc;
+mod adjust;
+mod params;
 
 use tenon_core::model::RowSampling;
 
+use crate::constraint::TokenSet;
 use crate::rng::SplitMix64;
 
-/// How tokens are chosen.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SamplingParams {
-    /// 0 takes the most likely token; larger values flatten the distribution.
-    pub temperature: f32,
-    /// Keeps that many of the most likely tokens; 0 keeps all.
-    pub top_k: u32,
-    /// Keeps the fewest most likely tokens whose mass reaches this; 1 keeps all.
-    pub top_p: f32,
-    /// Keeps the tokens whose probability is at least this share of the most likely token's; 0 keeps all.
-    pub min_p: f32,
-    /// Lowers a token's logit by this for each time that the answer has it.
-    pub frequency_penalty: f32,
-    /// Lowers a token's logit by this when the answer has it.
-    pub presence_penalty: f32,
-    /// Divides a positive logit by this, and multiplies another, when prompt or answer have the token; 1 leaves it as it is.
-    pub repetition_penalty: f32,
-    /// Added to the logits of these tokens.
-    pub logit_bias: Option<Arc<[(u32, f32)]>>,
-    /// The same seed, parameters and logits choose the same tokens on every platform.
-    pub seed: u64,
-}
-
-impl SamplingParams {
-    /// The most likely token, always.
-    pub const GREEDY: Self = Self {
-        temperature: 0.0,
-        top_k: 0,
-        top_p: 1.0,
-        min_p: 0.0,
-        frequency_penalty: 0.0,
-        presence_penalty: 0.0,
-        repetition_penalty: 1.0,
-        logit_bias: None,
-        seed: 0,
-    };
-}
-
-/// A sampling parameter outside its range.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum SamplingError {
-    /// Temperatures are finite and not negative.
-    #[error("temperature is {0}, and must be 0 or more")]
-    Temperature(f32),
-    /// `top_p` is a probability.
-    #[error("top_p is {0}, and must be over 0 and at most 1")]
-    TopP(f32),
-}
+use adjust::Adjustments;
+pub use params::{SamplingError, SamplingParams, choice_seed};
 
 /// Logits that no token can be chosen from.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -79,27 +45,41 @@ pub enum LogitsError {
 pub struct Sampler {
     params: SamplingParams,
     rng: SplitMix64,
+    adjustments: Adjustments,
     candidates: Vec<(u32, f64)>,
 }
 
 impl Sampler {
-    /// A sampler at the start of its random sequence.
-    pub fn new(params: SamplingParams) -> Result<Self, SamplingError> {
-        let SamplingParams { temperature, top_p, seed, .. } = params;
-        if !(temperature.is_finite() && temperature >= 0.0) {
-            return Err(SamplingError::Temperature(temperature));
-        }
-        if !(top_p > 0.0 && top_p <= 1.0) {
-            return Err(SamplingError::TopP(top_p));
-        }
-        Ok(Self { params, rng: SplitMix64::new(seed), candidates: Vec::new() })
+    /// A sampler at the start of its random sequence, for the answer to a prompt.
+    ///
+    /// # Errors
+    /// When a parameter is outside its range. Biased tokens are held against the vocabulary by [`SamplingParams::check`] alone, and
+    /// one outside of it changes nothing.
+    pub fn new(params: SamplingParams, prompt: &[u32]) -> Result<Self, SamplingError> {
+        params.check(usize::MAX)?;
+        let (rng, adjustments) = (SplitMix64::new(params.seed), Adjustments::new(&params, prompt));
+        Ok(Self { params, rng, adjustments, candidates: Vec::new() })
+    }
+
+    /// Takes note of a token of the answer, which penalties count.
+    pub fn observe(&mut self, token: u32) {
+        self.adjustments.observe(&self.params, token);
+    }
+
+    /// True when [`Self::row`] says everything that is asked for, so that a device may choose.
+    pub fn is_plain(&self) -> bool {
+        self.params.is_unadjusted() && (self.params.min_p == 0.0 || self.is_greedy())
+    }
+
+    fn is_greedy(&self) -> bool {
+        self.params.temperature == 0.0 || self.params.top_k == 1
     }
 
     /// How a device chooses the next token, as [`Self::sample`] would from its logits. The device computes in f32, so that a token whose
-    /// share ends within a rounding of the random number may be another.
+    /// share ends within a rounding of the random number may be another. Only for a sampler that [is plain](Self::is_plain).
     pub fn row(&mut self) -> RowSampling {
         let SamplingParams { temperature, top_k, top_p, .. } = self.params;
-        if temperature == 0.0 || top_k == 1 {
+        if self.is_greedy() {
             return RowSampling::GREEDY;
         }
         // Rounding down, since 1 is not below 1.
@@ -107,10 +87,15 @@ impl Sampler {
         RowSampling { temperature, top_k, top_p, random }
     }
 
-    /// The next token. Temperature is applied first, then `top_k`, then `top_p`, as Hugging Face's `generate` does.
-    pub fn sample(&mut self, logits: &[f32]) -> Result<u32, LogitsError> {
+    /// The next token, one of the allowed.
+    ///
+    /// # Errors
+    /// When a logit is no number, or no token is left to choose.
+    pub fn sample(&mut self, logits: &[f32], allowed: Option<&TokenSet>) -> Result<u32, LogitsError> {
+        let greedy = self.is_greedy();
+        let logits = self.adjustments.apply(&self.params, logits, allowed).unwrap_or(logits);
         let (best, max) = argmax(logits)?;
-        if self.params.temperature == 0.0 || self.params.top_k == 1 {
+        if greedy {
             return Ok(best);
         }
         let scale = 1.0 / f64::from(self.params.temperature);
@@ -119,6 +104,7 @@ impl Sampler {
         self.candidates.extend((0u32..).zip(weights));
         self.keep_top_k();
         let mass = self.keep_top_p();
+        let mass = self.keep_min_p(mass);
 
         let mut rest = self.rng.unit() * mass;
         for &(id, weight) in &self.candidates {
@@ -170,6 +156,16 @@ impl Sampler {
             head *= 8;
         }
     }
+
+    /// Returns the mass that is kept. The most likely token has weight 1, so that weights are shares of its probability.
+    fn keep_min_p(&mut self, mass: f64) -> f64 {
+        if self.params.min_p == 0.0 {
+            return mass;
+        }
+        let least = f64::from(self.params.min_p);
+        self.candidates.retain(|c| c.1 >= least);
+        self.candidates.iter().map(|c| c.1).sum()
+    }
 }
 
 /// The larger weight first, ties by the lower id.
@@ -206,111 +202,4 @@ pub(crate) fn exp(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counts(params: SamplingParams, logits: &[f32], draws: usize) -> Vec<usize> {
-        let mut sampler = Sampler::new(params).unwrap();
-        let mut counts = vec![0; logits.len()];
-        for _ in 0..draws {
-            counts[sampler.sample(logits).unwrap() as usize] += 1;
-        }
-        counts
-    }
-
-    const PARAMS: SamplingParams = SamplingParams { temperature: 1.0, seed: 1, ..SamplingParams::GREEDY };
-
-    #[test]
-    fn greedy_takes_the_lowest_id_of_a_tie() {
-        let mut sampler = Sampler::new(SamplingParams::GREEDY).unwrap();
-        assert_eq!(sampler.sample(&[0.0, 2.0, 2.0, -1.0]), Ok(1));
-        assert_eq!(sampler.sample(&[-0.0, 0.0]), Ok(0));
-        assert_eq!(sampler.sample(&[f32::NEG_INFINITY, -3e38]), Ok(1));
-    }
-
-    #[test]
-    fn broken_logits_are_an_error_and_not_a_token() {
-        let mut sampler = Sampler::new(PARAMS).unwrap();
-        let nan = sampler.sample(&[0.0, f32::NAN]).unwrap_err();
-        assert_eq!(nan.to_string(), "the logit of token 1 is NaN: the model or its weights are broken");
-        assert!(matches!(sampler.sample(&[f32::INFINITY]), Err(LogitsError::NotANumber { token: 0, .. })));
-        assert_eq!(sampler.sample(&[f32::NEG_INFINITY; 2]), Err(LogitsError::Nothing));
-    }
-
-    #[test]
-    fn frequencies_follow_the_distribution() {
-        let logits = [3f32, 2.0, 1.0, 0.0].map(f32::ln);
-        let counts = counts(PARAMS, &logits, 60_000);
-        assert_eq!(counts[3], 0, "a logit of -inf has no mass");
-        for (count, expected) in counts.iter().zip([30_000.0, 20_000.0, 10_000.0]) {
-            // Five standard deviations of a binomial.
-            assert!((*count as f64 - expected).abs() < 5.0 * 122.5, "{counts:?}");
-        }
-    }
-
-    #[test]
-    fn top_k_and_top_p_cut_the_tail() {
-        let logits = [0.0f32, 3.0, 2.0, 3.0, 1.0];
-        let kept = |params| counts(params, &logits, 4_000).iter().map(|&c| c > 0).collect::<Vec<_>>();
-        assert_eq!(kept(SamplingParams { top_k: 3, ..PARAMS }), [false, true, true, true, false]);
-        // The two largest have 0.783 of the mass, each 0.391.
-        assert_eq!(kept(SamplingParams { top_p: 0.38, ..PARAMS }), [false, true, false, false, false]);
-        assert_eq!(kept(SamplingParams { top_p: 0.70, ..PARAMS }), [false, true, false, true, false]);
-        assert_eq!(kept(SamplingParams { top_p: 0.79, ..PARAMS }), [false, true, true, true, false]);
-        assert_eq!(kept(SamplingParams { top_k: 1, ..PARAMS }), [false, true, false, false, false]);
-        assert_eq!(kept(SamplingParams { top_p: 0.999_999, ..PARAMS }), [true; 5]);
-    }
-
-    #[test]
-    fn top_p_over_a_flat_vocabulary_keeps_the_lowest_ids() {
-        // Wider than the first heads that are sorted, so the loop must grow them.
-        let params = SamplingParams { top_p: 0.5, ..PARAMS };
-        let counts = counts(params, &[0.0; 1_000], 4_000);
-        assert!(counts[..500].iter().filter(|&&c| c > 0).count() > 490);
-        assert_eq!(counts[500..].iter().sum::<usize>(), 0);
-    }
-
-    #[test]
-    fn a_seed_fixes_the_sequence() {
-        let logits: Vec<f32> = (0..50).map(|i| ((i * 37) % 11) as f32 * 0.3).collect();
-        let draw = |seed| {
-            let mut sampler = Sampler::new(SamplingParams { top_p: 0.9, temperature: 0.8, seed, ..PARAMS }).unwrap();
-            (0..8).map(|_| sampler.sample(&logits).unwrap()).collect::<Vec<_>>()
-        };
-        assert_eq!(draw(42), draw(42));
-        assert_ne!(draw(42), draw(43));
-    }
-
-    #[test]
-    fn a_row_draws_what_a_sample_would_draw() {
-        let (mut row, mut sample) = (Sampler::new(PARAMS).unwrap(), Sampler::new(PARAMS).unwrap());
-        // Of 1,000 equal tokens the random number names one.
-        for _ in 0..50 {
-            let RowSampling { temperature, random, .. } = row.row();
-            assert_eq!((temperature, sample.sample(&[0.0; 1000])), (1.0, Ok((f64::from(random) * 1000.0) as u32)));
-        }
-        let mut greedy = Sampler::new(SamplingParams { top_k: 1, ..PARAMS }).unwrap();
-        assert_eq!(greedy.row(), RowSampling::GREEDY);
-    }
-
-    #[test]
-    fn parameters_out_of_range_are_refused() {
-        for (params, text) in [
-            (SamplingParams { temperature: -0.5, ..PARAMS }, "temperature is -0.5, and must be 0 or more"),
-            (SamplingParams { temperature: f32::NAN, ..PARAMS }, "temperature is NaN, and must be 0 or more"),
-            (SamplingParams { top_p: 0.0, ..PARAMS }, "top_p is 0, and must be over 0 and at most 1"),
-            (SamplingParams { top_p: 1.5, ..PARAMS }, "top_p is 1.5, and must be over 0 and at most 1"),
-        ] {
-            assert_eq!(Sampler::new(params).unwrap_err().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn exp_agrees_with_libm() {
-        for i in 0..=70_800 {
-            let x = -f64::from(i) / 100.0;
-            assert!((exp(x) / x.exp() - 1.0).abs() < 2e-15, "exp({x})");
-        }
-        assert_eq!((exp(0.0), exp(-709.0), exp(f64::NEG_INFINITY)), (1.0, 0.0, 0.0));
-    }
-}
+mod tests;

@@ -17,20 +17,21 @@ impl StopMatcher {
         Self { stops: stops.into_iter().filter(|stop| !stop.is_empty()).collect(), held: String::new() }
     }
 
-    /// Takes the next piece and appends to `out` what is certain to belong to the text. True when a stop sequence was found: the
-    /// text is then complete, and nothing more must be pushed.
-    pub fn push(&mut self, piece: &str, out: &mut String) -> bool {
+    /// Takes the next piece and appends to `out` what is certain to belong to the text. Returns the stop sequence that was found:
+    /// the text is then complete, and nothing more must be pushed.
+    pub fn push(&mut self, piece: &str, out: &mut String) -> Option<&str> {
         self.held.push_str(piece);
-        let found = self.stops.iter().filter_map(|stop| self.held.find(stop).map(|at| (at + stop.len(), at))).min();
-        if let Some((_, at)) = found {
+        let ends = |stop: &String| self.held.find(stop).map(|at| (at + stop.len(), at));
+        let found = self.stops.iter().filter_map(|stop| Some((ends(stop)?, stop))).min_by_key(|(ends, _)| *ends);
+        if let Some(((_, at), stop)) = found {
             out.push_str(&self.held[..at]);
             self.held.clear();
-            return true;
+            return Some(stop);
         }
         let sure = self.held.len() - self.undecided();
         out.push_str(&self.held[..sure]);
         self.held.drain(..sure);
-        false
+        None
     }
 
     /// Appends what was held back: the text is over, and no stop sequence was completed.
@@ -59,7 +60,8 @@ mod tests {
         let mut matcher = StopMatcher::new(stops.iter().map(|s| s.to_string()).collect());
         let mut out = String::new();
         for piece in pieces {
-            if matcher.push(piece, &mut out) {
+            if let Some(stop) = matcher.push(piece, &mut out) {
+                assert!(stops.contains(&stop));
                 return (out, true);
             }
         }
@@ -86,10 +88,10 @@ mod tests {
         for (piece, so_far) in
             [("xa", "x"), ("a", "x"), ("a", "xa"), ("c", "xaaac"), ("é", "xaaac"), ("?", "xaaacé?"), ("aa", "xaaacé?")]
         {
-            assert!(!matcher.push(piece, &mut out));
+            assert_eq!(matcher.push(piece, &mut out), None);
             assert_eq!(out, so_far);
         }
-        assert!(matcher.push("b", &mut out));
+        assert_eq!(matcher.push("b", &mut out), Some("aab"));
         assert_eq!(out, "xaaacé?");
     }
 

@@ -226,7 +226,8 @@ impl Engine {
         if let Some(&token) = request.prompt.iter().find(|&&t| t as usize >= vocab_size) {
             return Err(SubmitError::Token { token, vocab_size });
         }
-        let sampler = Sampler::new(request.sampling.clone())?;
+        request.sampling.check(vocab_size)?;
+        let sampler = Sampler::new(request.sampling.clone(), &request.prompt)?;
         let id = SequenceId(self.next_id);
         self.next_id += 1;
         self.waiting.push_back(Sequence::new(id, request, sampler, context));

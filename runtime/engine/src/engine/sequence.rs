@@ -81,14 +81,14 @@ impl Sequence {
 
     /// Chooses the next token. Returns it, unless it is an end token, and why the sequence ends, if it does.
     pub(super) fn choose(&mut self, logits: &[f32]) -> Result<(Option<ChosenToken>, Option<FinishReason>), LogitsError> {
-        let id = self.sampler.sample(logits)?;
+        let id = self.sampler.sample(logits, None)?;
         let logprobs = self.logprobs.map(|top| Box::new(TokenLogprobs::of(logits, id, top)));
         Ok(self.take(id, logprobs))
     }
 
     /// True where nothing but the next token is wanted of a row of logits.
     pub(super) fn wants_ids_only(&self) -> bool {
-        self.logprobs.is_none()
+        self.logprobs.is_none() && self.sampler.is_plain()
     }
 
     /// How the next token is chosen elsewhere.
@@ -106,6 +106,7 @@ impl Sequence {
         if self.end_ids.contains(&id) {
             return (None, Some(FinishReason::End(id)));
         }
+        self.sampler.observe(id);
         self.tokens.push(id);
         (Some(ChosenToken { id, logprobs }), (self.tokens.len() == self.limit).then_some(self.limit_reason))
     }

@@ -1,7 +1,7 @@
 //! GPT-2's alphabet: a printable character for every byte.
 
 /// The character that stands for each byte: printable Latin-1 for itself, the other 68 bytes from U+0100 on, in order.
-pub(super) const ALPHABET: [char; 256] = {
+pub(crate) const ALPHABET: [char; 256] = {
     let mut alphabet = ['\0'; 256];
     let (mut byte, mut next) = (0, 256);
     while byte < 256 {

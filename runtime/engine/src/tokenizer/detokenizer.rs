@@ -1,15 +1,29 @@
 //! Token ids to text, one at a time, never half a character.
 
+use std::sync::Arc;
+
 use super::Tokenizer;
 use super::pieces::PieceKind;
 
 /// Whether special tokens appear in the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecialTokens {
     /// They are left out.
     Hide,
     /// They appear as the vocabulary spells them.
     Show,
+    /// Those of these ids appear, which [`Tokenizer::special_ids`] names: the marks by which calls and reasoning are told from text.
+    Only(Arc<[u32]>),
+}
+
+impl SpecialTokens {
+    fn shows(&self, id: u32) -> bool {
+        match self {
+            Self::Hide => false,
+            Self::Show => true,
+            Self::Only(ids) => ids.contains(&id),
+        }
+    }
 }
 
 /// An id without a token. Models whose embedding is padded beyond the vocabulary have such ids.
@@ -54,7 +68,7 @@ impl Detokenizer {
         let (bytes, kind) = tokenizer.pieces.get(id).ok_or(UnknownToken { id, vocab_size: tokenizer.vocab_size() })?;
         let prefix = self.space_prefix && tokenizer.space_prefix && kind == PieceKind::Text;
         self.space_prefix = self.from_start && kind != PieceKind::Text;
-        if kind != PieceKind::Special || self.special == SpecialTokens::Show {
+        if kind != PieceKind::Special || self.special.shows(id) {
             self.push_bytes(bytes.strip_prefix(b" ").filter(|_| prefix).unwrap_or(bytes), text);
         }
         Ok(())

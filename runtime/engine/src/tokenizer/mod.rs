@@ -21,6 +21,10 @@ use pieces::{PieceKind, Pieces};
 #[cfg(test)]
 pub(crate) use gguf::tests;
 
+/// How a byte-level vocabulary spells each byte.
+#[cfg(test)]
+pub(crate) use byte_level::ALPHABET;
+
 /// A tokenizer: byte-level BPE, or SentencePiece-style with scores and byte fallback.
 ///
 /// Decoding is a table from id to bytes, since text is produced token by token.
@@ -125,6 +129,11 @@ impl Tokenizer {
         Ok(ids)
     }
 
+    /// Ids of a text and nothing around it.
+    pub fn encode_bare(&self, text: &str) -> Result<Vec<u32>, TokenizerError> {
+        self.ids(text, false)
+    }
+
     fn ids(&self, text: &str, add_special_tokens: bool) -> Result<Vec<u32>, TokenizerError> {
         match &self.encoder {
             Encoder::Gguf(encoder) => Ok(encoder.encode(text)),
@@ -161,6 +170,29 @@ impl Tokenizer {
             Encoder::Library(encoder) => encoder.token_to_id(token),
             Encoder::Gguf(encoder) => encoder.id(token),
         }
+    }
+
+    /// Ids of the special tokens with these texts, sorted; a text that is no special token has none.
+    pub fn special_ids<S: AsRef<str>>(&self, texts: &[S]) -> Vec<u32> {
+        (0..self.vocab_size() as u32)
+            .filter(|&id| {
+                let special = self.pieces.get(id).filter(|&(_, kind)| kind == PieceKind::Special);
+                special.is_some_and(|(bytes, _)| texts.iter().any(|text| text.as_ref().as_bytes() == bytes))
+            })
+            .collect()
+    }
+
+    /// The text of each token by itself, special ones as the vocabulary spells them. A character that several tokens make up has
+    /// U+FFFD in each of them.
+    ///
+    /// # Errors
+    /// When an id has no token.
+    pub fn texts(&self, ids: &[u32]) -> Result<Vec<String>, UnknownToken> {
+        let text = |&id: &u32| match self.bytes(id) {
+            Some(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+            None => Err(UnknownToken { id, vocab_size: self.vocab_size() }),
+        };
+        ids.iter().map(text).collect()
     }
 
     /// Named special tokens (`bos_token`, `eos_token`, ...) and their text, for chat templates.

@@ -104,6 +104,11 @@ impl ChatTemplate {
         self.tools
     }
 
+    /// How reasoning is marked; `None` for a model that does not reason.
+    pub fn reasoning(&self) -> Option<ReasoningParser> {
+        self.reasoning
+    }
+
     /// With tools declared in this way, untried: [`prepare`](super::prepare()) finds the way that fits.
     pub fn with_tools(self, tools: ToolFormat) -> Self {
         Self { tools: Some(tools), ..self }

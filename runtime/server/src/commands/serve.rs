@@ -71,7 +71,7 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
 fn sampling(args: &ChoiceArgs, spec: SamplingDefaults) -> Result<SamplingDefaults, Failure> {
     let sampling = args.over(spec);
     let SamplingDefaults { temperature, top_p, top_k } = sampling;
-    Sampler::new(SamplingParams { temperature, top_k, top_p, ..SamplingParams::GREEDY })?;
+    Sampler::new(SamplingParams { temperature, top_k, top_p, ..SamplingParams::GREEDY }, &[])?;
     Ok(sampling)
 }
 

@@ -75,8 +75,22 @@ impl ApiError {
 
     /// 429: every place is taken.
     pub(super) fn full(places: usize) -> Self {
-        let message = format!("{places} requests are running or waiting, and there is no place for more; try again later");
+        let message = format!(
+            "{places} answers can be computed or waited for at a time, and the rest of those places is too few; try again later"
+        );
         Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "queue_full", None, message)
+    }
+
+    /// 400: more answers than there are places, also when all are free: no later try can succeed.
+    pub(super) fn too_many(field: &'static str, answers: usize, places: usize) -> Self {
+        let message = format!("the request asks for {answers} answers, and this server has places for {places}");
+        Self::field("invalid_value", field, message)
+    }
+
+    /// 503: the time that the request had was over before its first token.
+    pub(super) fn too_late() -> Self {
+        let message = "the time for this request was over before its answer had begun; try again later".to_owned();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_error", "timeout", None, message)
     }
 
     /// 503: no new requests, since the server ends.
@@ -94,15 +108,25 @@ impl ApiError {
     pub(super) fn refused(error: SubmitError, prompt: &'static str) -> Self {
         let param = match error {
             SubmitError::PromptTooLong { prompt: tokens, context } => return Self::context(prompt, tokens, None, context),
+            SubmitError::Sampling(error) => return Self::sampling(error),
             SubmitError::TooLong { prompt: tokens, max_tokens, context } => {
                 return Self::context(prompt, tokens, Some(max_tokens), context);
             }
             SubmitError::EmptyPrompt | SubmitError::Token { .. } => prompt,
             SubmitError::NoTokens => "max_tokens",
-            SubmitError::Sampling(SamplingError::Temperature(_)) => "temperature",
-            SubmitError::Sampling(SamplingError::TopP(_)) => "top_p",
         };
         Self::field("invalid_value", param, error.to_string())
+    }
+
+    /// 400: a sampling parameter out of its range.
+    pub(super) fn sampling(error: SamplingError) -> Self {
+        Self::field("invalid_value", error.param(), error.to_string())
+    }
+
+    /// 404: a route of the API that this server does not have. Not 501, since clients try again after a 5xx.
+    pub(super) fn not_implemented(path: &str, exists: &str) -> Self {
+        let message = format!("{path} is not implemented by this server; {exists}");
+        Self { status: StatusCode::NOT_FOUND, ..Self::request("not_implemented", message) }
     }
 
     /// The error object; every key is always there, as the API documents it.

@@ -39,6 +39,11 @@ impl Fields {
         self.object.remove(key).filter(|value| !value.is_null())
     }
 
+    /// Whether a field is given and was not taken.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.object.get(key).is_some_and(|value| !value.is_null())
+    }
+
     /// Takes a field that must be given.
     pub(super) fn required(&mut self, key: &str) -> Result<Value, ApiError> {
         self.take(key).ok_or_else(|| self.missing(key))

@@ -1,16 +1,20 @@
 //! The HTTP server: OpenAI's routes over one engine, several requests at a time.
 //!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
-//! the thread that owns the engine ([`worker`]); its tokens come back through a channel and become text ([`answer`]) in the form
-//! that the route speaks ([`openai`]).
+//! the thread that owns the engine ([`worker`], by [`generate`]); its tokens come back through a channel and become content,
+//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
 
 mod answer;
 mod error;
 mod fields;
+mod generate;
+mod ids;
+mod observe;
 mod openai;
 mod prompt;
 mod request;
 mod routes;
+mod tokenize;
 mod worker;
 
 use std::borrow::Cow;
@@ -20,14 +24,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::serve::ListenerExt;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tenon_core::model::SamplingDefaults;
-use tenon_engine::{ChatTemplate, Engine, Request, Tokenizer};
+use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
-use answer::Answer;
-use error::ApiError;
-use request::GenerateRequest;
-use worker::{Running, Update, Worker};
+use worker::{Running, Worker};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -78,6 +80,8 @@ struct Service {
     max_body_bytes: usize,
     /// Seconds since 1970.
     started: u64,
+    /// Names the configuration that answers: what a seed repeats, it repeats under the same name.
+    fingerprint: String,
 }
 
 /// A server whose engine runs, and which does not listen yet.
@@ -91,7 +95,14 @@ impl Server {
     /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
     pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
         let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
-        let service = Service { served, plan, worker, max_body_bytes: limits.max_body_bytes, started: seconds_since_1970() };
+        let service = Service {
+            fingerprint: fingerprint(&plan),
+            served,
+            plan,
+            worker,
+            max_body_bytes: limits.max_body_bytes,
+            started: seconds_since_1970(),
+        };
         Ok(Self { service: Arc::new(service), engine })
     }
 
@@ -123,50 +134,23 @@ impl Server {
     }
 }
 
-impl Service {
-    /// Hands a request to the engine. Everything that can be refused is refused here, before the first byte of an answer.
-    async fn generate(self: &Arc<Self>, request: GenerateRequest) -> Result<Answer, ApiError> {
-        // First, so that a flood of requests costs nothing more.
-        let place = self.worker.place()?;
-        let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs } = request;
-        let field = prompt.field();
-        let service = Arc::clone(self);
-        // A long prompt takes a while, in which others want their tokens.
-        let ids = tokio::task::spawn_blocking(move || prompt::token_ids(&service.served, &prompt));
-        let ids = ids.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))??;
-        let (prompt_tokens, context) = (ids.len(), self.served.context);
-        let room = context.saturating_sub(prompt_tokens);
-        if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
-            return Err(ApiError::context(field, prompt_tokens, max_tokens, context));
-        }
-        let request = Request {
-            prompt: ids,
-            sampling: sampling.resolve(self.served.sampling),
-            max_tokens: Some(max_tokens.unwrap_or(room)),
-            end_ids: Arc::from(self.served.tokenizer.end_ids()),
-            logprobs,
-            constraint: None,
-            deadline: None,
-        };
-        let mut updates = self.worker.submit(request, place)?;
-        match updates.next().await {
-            Some(Update::Refused(error)) => Err(ApiError::refused(error, field)),
-            Some(_) => Ok(Answer::new(Arc::clone(self), updates, stop, prompt_tokens)),
-            None => Err(self.worker.gone()),
-        }
-    }
-}
-
 /// The text of a request's prompt: what the routes would tokenize.
 ///
 /// # Errors
 /// What a route would refuse the body for, in one line.
 pub fn render(served: &Served, body: Value) -> Result<String, String> {
     let prompt = match body.get("prompt") {
-        Some(_) => openai::read_completion(body, &served.name).map(|(request, _)| request.prompt),
-        None => openai::read_to_render(body, &served.name),
+        Some(_) => openai::read_completion_to_render(body, served),
+        None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
+}
+
+/// A name for what is running: the plan has the model, its weights and the target.
+fn fingerprint(plan: &Value) -> String {
+    let digest = Sha256::digest(format!("{} {plan}", env!("CARGO_PKG_VERSION")));
+    let short: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    format!("fp_{short}")
 }
 
 fn seconds_since_1970() -> u64 {

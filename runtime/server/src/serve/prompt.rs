@@ -1,28 +1,66 @@
-//! From a request to its prompt: the one way, for generating, for counting and for showing.
+//! From a request to its prompt, and to how what follows the prompt is read: the one way, for generating, for counting and for showing.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use tenon_engine::template::{self, TemplateError};
 use tenon_engine::tokenizer::TokenizerError;
-use tenon_engine::{Conversation, SpecialTokens};
+use tenon_engine::{ChatTemplate, Conversation, SpecialTokens, Tokenizer};
+use tenon_formats::tools::{Begun, OutputFormat, ReasoningParser, marks};
 
 use super::Served;
 use super::error::ApiError;
 use super::request::{Chat, Prompt};
 
-/// The token ids that the model reads.
-pub(super) fn token_ids(served: &Served, prompt: &Prompt) -> Result<Vec<u32>, ApiError> {
-    match prompt {
-        Prompt::Chat(chat) => served.tokenizer.encode_rendered(&rendered(served, chat)?).map_err(tokenizer_error),
-        Prompt::Text(text) => served.tokenizer.encode_text(text).map_err(tokenizer_error),
-        Prompt::Tokens(ids) => Ok(ids.clone()),
+/// A prompt that the model can be given.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// What the model reads.
+    pub(super) ids: Vec<u32>,
+    /// How what it writes is read.
+    pub(super) reading: Reading,
+}
+
+/// How the output that continues a prompt is read.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    pub(super) format: OutputFormat,
+    /// The special tokens that are part of the text: the marks that the format needs.
+    pub(super) special: SpecialTokens,
+}
+
+impl Reading {
+    /// Everything is content.
+    fn plain() -> Self {
+        let format = OutputFormat { tools: None, reasoning: None, declared: Arc::new([]), begun: Begun::Nothing, parallel: true };
+        Self { format, special: SpecialTokens::Hide }
     }
+
+    /// Whether the output continues reasoning that the prompt has begun.
+    pub(super) fn begins_with_reasoning(&self) -> bool {
+        self.format.begun == Begun::Reasoning
+    }
+}
+
+/// The token ids that the model reads, and what follows from the same text for the output.
+pub(super) fn prepare(served: &Served, prompt: &Prompt) -> Result<Prepared, ApiError> {
+    let (ids, reading) = match prompt {
+        Prompt::Chat(chat) => {
+            let template = template(served)?;
+            let text = rendered(template, chat)?;
+            let ids = served.tokenizer.encode_rendered(&text).map_err(tokenizer_error)?;
+            (ids, reading(&served.tokenizer, template, chat, &text)?)
+        }
+        Prompt::Text(text) => (served.tokenizer.encode_text(text).map_err(tokenizer_error)?, Reading::plain()),
+        Prompt::Tokens(ids) => (ids.clone(), Reading::plain()),
+    };
+    Ok(Prepared { ids, reading })
 }
 
 /// The text that the model reads.
 pub(super) fn text<'p>(served: &Served, prompt: &'p Prompt) -> Result<Cow<'p, str>, ApiError> {
     match prompt {
-        Prompt::Chat(chat) => rendered(served, chat).map(Cow::Owned),
+        Prompt::Chat(chat) => rendered(template(served)?, chat).map(Cow::Owned),
         Prompt::Text(text) => Ok(Cow::Borrowed(text)),
         Prompt::Tokens(ids) => served
             .tokenizer
@@ -32,19 +70,93 @@ pub(super) fn text<'p>(served: &Served, prompt: &'p Prompt) -> Result<Cow<'p, st
     }
 }
 
-fn rendered(served: &Served, chat: &Chat) -> Result<String, ApiError> {
-    let Some(template) = &served.template else {
+fn template(served: &Served) -> Result<&ChatTemplate, ApiError> {
+    served.template.as_ref().ok_or_else(|| {
         let message = format!("{} has no chat format; /v1/completions continues a text", served.name);
-        return Err(ApiError::field("unsupported_value", "messages", message));
-    };
+        ApiError::field("unsupported_value", "messages", message)
+    })
+}
+
+fn rendered(template: &ChatTemplate, chat: &Chat) -> Result<String, ApiError> {
     let tools = &chat.tools;
-    let conversation =
-        Conversation { tools: Some(&tools.declared), call_forced: tools.call_forced, ..Conversation::new(&chat.messages) };
-    template::prompt(template, &conversation).map_err(|error| {
+    let conversation = Conversation {
+        messages: &chat.messages,
+        tools: Some(&tools.declared),
+        call_forced: tools.choice.is_forced(),
+        add_generation_prompt: chat.add_generation_prompt,
+        variables: Some(&chat.variables),
+    };
+    let text = template::prompt(template, &conversation).map_err(|error| {
         // The template has rendered plain conversations at load, so what it cannot do lies in this one.
         let field = if error == template::PromptError::NoTools { "tools" } else { "messages" };
         ApiError::field("unsupported_value", field, TemplateError::Prompt(error).to_string())
-    })
+    })?;
+    if chat.continue_final_message { up_to_final_content(text, chat) } else { Ok(text) }
+}
+
+/// A conversation without what its template writes behind the text of the last message, as transformers cuts it.
+fn up_to_final_content(mut text: String, chat: &Chat) -> Result<String, ApiError> {
+    let content = chat.messages.last().and_then(|message| message["content"].as_str()).unwrap_or_default();
+    let trimmed = content.trim();
+    let Some(at) = text.rfind(trimmed).filter(|_| !trimmed.is_empty()) else {
+        let why = if trimmed.is_empty() { "has no text" } else { "does not appear in the prompt as it is" };
+        let message = format!("the last message cannot be continued, since it {why}");
+        return Err(ApiError::field("unsupported_value", format!("messages[{}].content", chat.messages.len() - 1), message));
+    };
+    // Whitespace at its end stays, unless the template has taken it away.
+    let kept = content.trim_start();
+    text.truncate(at + if text[at..].starts_with(kept) { kept.len() } else { trimmed.len() });
+    Ok(text)
+}
+
+/// What the spec's `steering` and `thinking` have come to in this prompt: they are decided where it is rendered, and read off it here.
+fn reading(tokenizer: &Tokenizer, template: &ChatTemplate, chat: &Chat, prompt: &str) -> Result<Reading, ApiError> {
+    let declared = !chat.tools.declared.is_empty();
+    let tools = template.tools().filter(|_| declared);
+    let steered = tools.filter(|tools| tools.steering && chat.tools.choice.is_forced()).and_then(|tools| tools.parser.opening());
+    let begun = match template.reasoning() {
+        _ if steered.is_some_and(|opening| prompt.ends_with(opening)) => Begun::Call,
+        Some(reasoning) if is_in_reasoning(template, chat, prompt, reasoning)? => Begun::Reasoning,
+        _ => Begun::Nothing,
+    };
+    let format = OutputFormat {
+        tools: tools.map(|tools| tools.parser),
+        reasoning: template.reasoning(),
+        declared: Arc::clone(&chat.tools.functions),
+        begun,
+        parallel: chat.tools.parallel,
+    };
+    let special = shown(tokenizer, &marks(format.tools, format.reasoning));
+    Ok(Reading { format, special })
+}
+
+/// Whether a prompt ends within reasoning. A conversation may be about marks of reasoning, so that only what the template writes
+/// behind it counts, where the assistant's next message begins.
+fn is_in_reasoning(template: &ChatTemplate, chat: &Chat, prompt: &str, reasoning: ReasoningParser) -> Result<bool, ApiError> {
+    if !reasoning.is_open_at_the_end_of(prompt) {
+        return Ok(false);
+    }
+    if !chat.add_generation_prompt {
+        return Ok(true);
+    }
+    let before = rendered(template, &Chat { add_generation_prompt: false, ..chat.clone() })?;
+    Ok(prompt.strip_prefix(&*before).is_none_or(|begun| reasoning.is_open_at_the_end_of(begun)))
+}
+
+/// The special tokens of a vocabulary that are marks.
+fn shown(tokenizer: &Tokenizer, marks: &[&str]) -> SpecialTokens {
+    let ids: Arc<[u32]> = marks.iter().filter_map(|mark| tokenizer.id(mark)).filter(|&id| tokenizer.is_special(id)).collect();
+    if ids.is_empty() { SpecialTokens::Hide } else { SpecialTokens::Show }
+}
+
+/// The variables with which a template leaves reasoning out; `None` where it has no way to.
+pub(super) fn without_reasoning(template: &ChatTemplate) -> Option<serde_json::Map<String, serde_json::Value>> {
+    let reasoning = template.reasoning()?;
+    let variables = reasoning.variables(false);
+    let probe = [template::message("user", "x")];
+    let conversation = Conversation { variables: Some(&variables), ..Conversation::new(&probe) };
+    let is_open = template::prompt(template, &conversation).is_ok_and(|text| reasoning.is_open_at_the_end_of(&text));
+    (!variables.is_empty() && !is_open).then_some(variables)
 }
 
 fn tokenizer_error(error: TokenizerError) -> ApiError {

@@ -6,16 +6,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Part, Piece};
 use super::error::ApiError;
-use super::openai::{self, Delivery, Reply, Route};
-use super::request::GenerateRequest;
-use super::{Service, seconds_since_1970};
+use super::{Service, openai, tokenize};
 
 /// Bytes that are read of a body that is refused for its size.
 const DISCARD: usize = 64 << 20;
@@ -27,8 +24,12 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/debug/plan", get(plan))
         .route("/v1/models", get(models))
         .route("/v1/models/{name}", get(model))
-        .route("/v1/chat/completions", post(chat))
-        .route("/v1/completions", post(completion))
+        .route("/v1/chat/completions", post(openai::chat_completions))
+        .route("/v1/completions", post(openai::completions))
+        .route("/v1/responses", any(openai::not_implemented))
+        .route("/v1/embeddings", any(openai::not_implemented))
+        .route("/tokenize", post(tokenize::tokenize))
+        .route("/detokenize", post(tokenize::detokenize))
         .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
         .layer(DefaultBodyLimit::max(service.max_body_bytes))
@@ -55,46 +56,12 @@ async fn model(State(service): State<Arc<Service>>, Path(name): Path<String>) ->
 }
 
 fn model_object(service: &Service) -> Value {
-    json!({ "id": service.served.name, "object": "model", "created": service.started, "owned_by": "tenon" })
-}
-
-async fn chat(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
-    let (request, delivery) = openai::read_chat(body(request, service.max_body_bytes).await?, &service.served.name)?;
-    answer(service, Route::Chat, request, delivery).await
-}
-
-async fn completion(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
-    let (request, delivery) = openai::read_completion(body(request, service.max_body_bytes).await?, &service.served.name)?;
-    answer(service, Route::Completion, request, delivery).await
-}
-
-async fn answer(service: Arc<Service>, route: Route, request: GenerateRequest, delivery: Delivery) -> Result<Response, ApiError> {
-    let logprobs = request.logprobs.is_some();
-    let reply = Reply::new(route, &service.served.name, seconds_since_1970(), logprobs, delivery.include_usage);
-    let answer = service.generate(request).await?;
-    if delivery.stream {
-        return Ok(openai::stream(service, reply, answer, delivery.include_usage));
-    }
-    whole(&service, &reply, answer).await
-}
-
-/// Waits for the end. When the client leaves, this is dropped, and the answer with it.
-async fn whole(service: &Service, reply: &Reply, mut answer: Answer) -> Result<Response, ApiError> {
-    let mut all = Piece::default();
-    loop {
-        match answer.next().await? {
-            Part::Text(piece) => all.append(piece),
-            Part::End(piece, ending, usage) => {
-                all.append(piece);
-                return Ok(Json(reply.whole(&service.served.tokenizer, &all, ending, usage)).into_response());
-            }
-        }
-    }
+    json!({ "id": service.served.name, "object": "model", "created": service.started, "owned_by": "tenon", "max_model_len": service.served.context })
 }
 
 /// The JSON of a body. A key that stands twice in an object is an error, since readers that take the first or the last one
 /// disagree about what was asked.
-async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
+pub(super) async fn body(request: Request, limit: usize) -> Result<Value, ApiError> {
     if let Some(size) = announced_size(request.headers()).filter(|size| *size > limit as u64) {
         // Most clients write all of it before they read, and would see a broken connection instead of the answer.
         discard(request.into_body(), DISCARD).await;

@@ -2,42 +2,43 @@
 
 use serde_json::{Value, json};
 
-use super::{Delivery, messages, params, tools};
+use super::{Delivery, format, messages, params, reasoning, tools};
+use crate::serve::Served;
 use crate::serve::error::ApiError;
-use crate::serve::fields::Fields;
-use crate::serve::request::{Chat, GenerateRequest, Prompt, Tools};
+use crate::serve::fields::{Fields, wrong_type};
+use crate::serve::request::{Chat, GenerateRequest, Prompt};
 
 /// Most alternatives of a token.
 const MAX_TOP_LOGPROBS: i128 = 20;
 
 /// Reads a body for the model that is served.
-pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateRequest, Delivery), ApiError> {
-    read_with(body, served, tools::refuse)
-}
-
-/// Reads a body whose prompt is to be shown, which may declare tools.
-pub(in crate::serve) fn read_to_render(body: Value, served: &str) -> Result<Prompt, ApiError> {
-    read_with(body, served, tools::read).map(|(request, _)| request.prompt)
-}
-
-fn read_with(
-    body: Value,
-    served: &str,
-    tools: impl FnOnce(&mut Fields) -> Result<Tools, ApiError>,
-) -> Result<(GenerateRequest, Delivery), ApiError> {
+pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(GenerateRequest, Delivery), ApiError> {
     let mut fields = Fields::new(body, "")?;
-    params::model(&mut fields, served)?;
-    let messages = messages::read(fields.required("messages")?)?;
-    let prompt = Prompt::Chat(Chat { messages, tools: tools(&mut fields)? });
-    let max_tokens = max_tokens(&mut fields)?;
-    let sampling = params::sampling(&mut fields)?;
-    let stop = params::stop(&mut fields)?;
-    let logprobs = logprobs(&mut fields)?;
+    params::model(&mut fields, &served.name)?;
+    let chat = conversation(&mut fields, served)?;
+    let request = GenerateRequest {
+        max_tokens: max_tokens(&mut fields)?,
+        sampling: params::sampling(&mut fields, served)?,
+        stop: params::stop(&mut fields)?,
+        logprobs: logprobs(&mut fields)?,
+        n: params::n(&mut fields)?,
+        output: format::read(&mut fields)?,
+        ..GenerateRequest::new(Prompt::Chat(chat))
+    };
     let delivery = params::delivery(&mut fields)?;
-    params::not_implemented(&mut fields)?;
+    params::labels(&mut fields)?;
+    metadata(&mut fields)?;
     not_implemented(&mut fields)?;
     fields.finish()?;
-    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+    Ok((request, delivery))
+}
+
+/// What the prompt is made of, which `/tokenize` reads too.
+pub(in crate::serve) fn conversation(fields: &mut Fields, served: &Served) -> Result<Chat, ApiError> {
+    let messages = messages::read(fields.required("messages")?)?;
+    let mut chat = Chat { tools: tools::read(fields)?, ..Chat::new(messages) };
+    reasoning::read(fields, served, &mut chat)?;
+    Ok(chat)
 }
 
 /// `max_completion_tokens`, or `max_tokens` as it was called before.
@@ -63,17 +64,26 @@ fn logprobs(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
     Ok(wanted.then_some(top as usize))
 }
 
+/// `metadata`: labels in pairs.
+fn metadata(fields: &mut Fields) -> Result<(), ApiError> {
+    match fields.take("metadata") {
+        None => Ok(()),
+        Some(Value::Object(labels)) => match labels.iter().find(|(_, label)| !label.is_string()) {
+            None => Ok(()),
+            Some((key, label)) => Err(wrong_type(&format!("metadata.{key}"), "a string", label)),
+        },
+        Some(other) => Err(wrong_type("metadata", "an object", &other)),
+    }
+}
+
 /// Documented fields that are not implemented, with the values that ask for nothing.
 fn not_implemented(fields: &mut Fields) -> Result<(), ApiError> {
-    fields.unsupported("parallel_tool_calls", &[json!(true), json!(false)])?;
     fields.unsupported("functions", &[json!([])])?;
     fields.unsupported("function_call", &[json!("none")])?;
-    fields.unsupported("response_format", &[json!({"type": "text"})])?;
     fields.unsupported("modalities", &[json!(["text"])])?;
     fields.unsupported("service_tier", &[json!("auto"), json!("default")])?;
     fields.unsupported("store", &[json!(false)])?;
-    fields.unsupported("metadata", &[json!({})])?;
-    for key in ["audio", "prediction", "reasoning_effort", "verbosity", "web_search_options", "prompt_cache_retention"] {
+    for key in ["audio", "prediction", "verbosity", "web_search_options", "prompt_cache_retention"] {
         fields.unsupported(key, &[])?;
     }
     Ok(())
@@ -102,13 +112,8 @@ mod tests {
     #[test]
     fn a_plain_request_leaves_everything_open() {
         let (request, delivery) = accepted(json!({}));
-        let expected = GenerateRequest {
-            prompt: Prompt::Chat(Chat { messages: vec![json!({"role": "user", "content": "Hi"})], tools: Tools::default() }),
-            sampling: Sampling::default(),
-            max_tokens: None,
-            stop: vec![],
-            logprobs: None,
-        };
+        let chat = Chat::new(vec![json!({"role": "user", "content": "Hi"})]);
+        let expected = GenerateRequest::new(Prompt::Chat(chat));
         assert_eq!((request, delivery), (expected, Delivery::default()));
     }
 
@@ -118,7 +123,8 @@ mod tests {
             "temperature": 0.5, "top_p": 1, "top_k": 3, "seed": -1, "max_completion_tokens": 9, "stop": ["a", "b"],
             "logprobs": true, "top_logprobs": 2, "stream": true, "stream_options": {"include_usage": true},
         }));
-        let sampling = Sampling { temperature: Some(0.5), top_p: Some(1.0), top_k: Some(3), seed: Some(u64::MAX) };
+        let sampling =
+            Sampling { temperature: Some(0.5), top_p: Some(1.0), top_k: Some(3), seed: Some(u64::MAX), ..Sampling::default() };
         assert_eq!(request.sampling, sampling);
         assert_eq!((request.max_tokens, request.stop, request.logprobs), (Some(9), vec!["a".into(), "b".into()], Some(2)));
         assert_eq!(delivery, Delivery { stream: true, include_usage: true });

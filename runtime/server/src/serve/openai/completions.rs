@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Delivery, params};
+use crate::serve::Served;
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
 use crate::serve::request::{GenerateRequest, Prompt};
@@ -12,44 +13,63 @@ const DEFAULT_MAX_TOKENS: usize = 16;
 /// Most alternatives of a token.
 const MAX_LOGPROBS: i128 = 5;
 
-/// Reads a body for the model that is served.
-pub(in crate::serve) fn read(body: Value, served: &str) -> Result<(GenerateRequest, Delivery), ApiError> {
+/// Reads a body for the model that is served: a request for each of its prompts.
+pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(Vec<GenerateRequest>, Delivery), ApiError> {
     let mut fields = Fields::new(body, "")?;
-    params::model(&mut fields, served)?;
-    let prompt = prompt(fields.required("prompt")?)?;
-    let max_tokens = Some(params::tokens(&mut fields, "max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS));
-    let sampling = params::sampling(&mut fields)?;
-    let stop = params::stop(&mut fields)?;
-    let logprobs = fields.integer("logprobs", 0..=MAX_LOGPROBS)?.map(|top| top as usize);
+    params::model(&mut fields, &served.name)?;
+    let prompts = prompts(fields.required("prompt")?)?;
+    let n = params::n(&mut fields)?;
+    let [first, ..] = &*prompts else {
+        return Err(ApiError::field("invalid_value", "prompt", "`prompt` is empty, and needs at least one prompt"));
+    };
+    let request = GenerateRequest {
+        max_tokens: Some(params::tokens(&mut fields, "max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS)),
+        sampling: params::sampling(&mut fields, served)?,
+        stop: params::stop(&mut fields)?,
+        logprobs: fields.integer("logprobs", 0..=MAX_LOGPROBS)?.map(|top| top as usize),
+        n,
+        ..GenerateRequest::new(first.clone())
+    };
     let delivery = params::delivery(&mut fields)?;
-    params::not_implemented(&mut fields)?;
-    fields.unsupported("best_of", &[json!(1)])?;
+    params::labels(&mut fields)?;
+    // As many as are asked for leave nothing to choose from.
+    fields.unsupported("best_of", &[json!(n)])?;
     fields.unsupported("echo", &[json!(false)])?;
     fields.unsupported("suffix", &[])?;
     fields.finish()?;
-    Ok((GenerateRequest { prompt, sampling, max_tokens, stop, logprobs }, delivery))
+    let each = prompts.into_iter().map(|prompt| GenerateRequest { prompt, ..request.clone() });
+    Ok((each.collect(), delivery))
 }
 
-/// A text or token ids, alone or as the only entry of a list.
-fn prompt(value: Value) -> Result<Prompt, ApiError> {
+/// Reads a body whose prompt is to be shown.
+pub(in crate::serve) fn read_to_render(body: Value, served: &Served) -> Result<Prompt, ApiError> {
+    let (requests, _) = read(body, served)?;
+    let count = requests.len();
+    match <[GenerateRequest; 1]>::try_from(requests) {
+        Ok([request]) => Ok(request.prompt),
+        Err(_) => {
+            let message = format!("`prompt` has {count} prompts, and one is shown at a time");
+            Err(ApiError::field("unsupported_value", "prompt", message))
+        }
+    }
+}
+
+/// A text or token ids, or a list of such prompts.
+fn prompts(value: Value) -> Result<Vec<Prompt>, ApiError> {
     let list = match value {
-        Value::String(text) => return Ok(Prompt::Text(text)),
+        Value::String(text) => return Ok(vec![Prompt::Text(text)]),
         Value::Array(list) => list,
-        other => return Err(wrong_type("prompt", "a string, an array of token ids, or an array with one of them", &other)),
+        other => return Err(wrong_type("prompt", "a string, an array of token ids, or an array of those", &other)),
     };
     if list.first().is_some_and(Value::is_number) {
-        return token_ids(&list, "prompt");
+        return token_ids(&list, "prompt").map(|prompt| vec![prompt]);
     }
-    let count = list.len();
-    let Ok([only]) = <[Value; 1]>::try_from(list) else {
-        let message = format!("`prompt` has {count} prompts, and this server answers one per request");
-        return Err(ApiError::field("unsupported_value", "prompt", message));
-    };
-    match only {
+    let one = |(i, value): (usize, Value)| match value {
         Value::String(text) => Ok(Prompt::Text(text)),
-        Value::Array(ids) => token_ids(&ids, "prompt[0]"),
-        other => Err(wrong_type("prompt[0]", "a string or an array of token ids", &other)),
-    }
+        Value::Array(ids) => token_ids(&ids, &format!("prompt[{i}]")),
+        other => Err(wrong_type(&format!("prompt[{i}]"), "a string or an array of token ids", &other)),
+    };
+    list.into_iter().enumerate().map(one).collect()
 }
 
 fn token_ids(list: &[Value], at: &str) -> Result<Prompt, ApiError> {

@@ -28,6 +28,7 @@ fn one(message: Value, at: &str) -> Result<Value, ApiError> {
         }
         "assistant" => {
             let content = fields.take("content").map(|content| text(content, &fields.name("content"))).transpose()?;
+            let reasoning = reasoning(&mut fields)?;
             let calls = match fields.take("tool_calls") {
                 Some(calls) => tool_calls(calls, &fields.name("tool_calls"))?,
                 None => Vec::new(),
@@ -37,6 +38,9 @@ fn one(message: Value, at: &str) -> Result<Value, ApiError> {
             }
             // Present and none when there is no text, as in the API's own answers: templates ask for either.
             out.insert("content".to_owned(), content.unwrap_or(Value::Null));
+            if let Some(reasoning) = reasoning {
+                out.insert("reasoning_content".to_owned(), json!(reasoning));
+            }
             if !calls.is_empty() {
                 out.insert("tool_calls".to_owned(), Value::Array(calls));
             }
@@ -67,6 +71,20 @@ fn name(fields: &mut Fields, out: &mut Map<String, Value>) -> Result<(), ApiErro
         out.insert("name".to_owned(), json!(name));
     }
     Ok(())
+}
+
+/// What an answer's message had beside its text, under the name that templates know. Clients send back either name; servers that have
+/// both tell the same text under both.
+fn reasoning(fields: &mut Fields) -> Result<Option<String>, ApiError> {
+    let (content, reasoning) = (fields.string("reasoning_content")?, fields.string("reasoning")?);
+    match (content, reasoning) {
+        (Some(content), Some(reasoning)) if content != reasoning => {
+            let name = fields.name("reasoning");
+            let message = format!("`{name}` and `{}` are the same by two names, and differ", fields.name("reasoning_content"));
+            Err(ApiError::field("invalid_value", name, message))
+        }
+        (content, reasoning) => Ok(content.or(reasoning)),
+    }
 }
 
 /// A text, or parts of one, which follow each other without anything between them.
@@ -135,6 +153,8 @@ mod tests {
             {"role": "user", "content": "", "name": "n"},
             {"role": "assistant", "content": "t", "refusal": null, "annotations": [], "audio": null, "function_call": null,
              "tool_calls": null},
+            {"role": "assistant", "content": "t", "reasoning": "r"},
+            {"role": "assistant", "content": "t", "reasoning": "r", "reasoning_content": "r"},
         ]))
         .unwrap();
         let expected = json!([
@@ -142,6 +162,8 @@ mod tests {
             {"role": "developer", "content": "a b"},
             {"role": "user", "content": "", "name": "n"},
             {"role": "assistant", "content": "t"},
+            {"role": "assistant", "content": "t", "reasoning_content": "r"},
+            {"role": "assistant", "content": "t", "reasoning_content": "r"},
         ]);
         assert_eq!(Value::Array(read), expected);
     }
@@ -181,6 +203,9 @@ mod tests {
             (json!({"role": "user", "content": [{"type": "text", "text": "a", "x": 1}]}), "messages[1].content[0].x"),
             (json!({"role": "assistant", "content": null}), "messages[1].content"),
             (json!({"role": "assistant", "content": "x", "function_call": {}}), "messages[1].function_call"),
+            (json!({"role": "assistant", "content": "x", "reasoning": 1}), "messages[1].reasoning"),
+            (json!({"role": "assistant", "content": "x", "reasoning": "a", "reasoning_content": "b"}), "messages[1].reasoning"),
+            (json!({"role": "user", "content": "x", "reasoning": "a"}), "messages[1].reasoning"),
             (json!({"role": "tool", "content": "x"}), "messages[1].tool_call_id"),
         ] {
             assert_eq!(param(message.clone()), name, "{message}");

@@ -2,17 +2,20 @@
 
 mod chat;
 mod completions;
+mod format;
 mod logprobs;
 mod messages;
 mod params;
+mod reasoning;
 mod reply;
+mod routes;
 mod stream;
 mod tools;
 
-pub(super) use chat::{read as read_chat, read_to_render};
-pub(super) use completions::read as read_completion;
-pub(super) use reply::{Reply, Route};
-pub(super) use stream::stream;
+pub(super) use chat::{conversation, read as read_chat};
+pub(super) use completions::read_to_render as read_completion_to_render;
+pub(super) use params::model as read_model;
+pub(super) use routes::{chat_completions, completions, not_implemented};
 
 /// How an answer is delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::Reply;
+use super::reply::Reply;
 use crate::serve::Service;
 use crate::serve::answer::{Answer, Part};
 
@@ -20,15 +20,14 @@ struct Events {
     ready: VecDeque<Event>,
     reply: Reply,
     service: Arc<Service>,
-    include_usage: bool,
     /// `None` once the answer is over.
     answer: Option<Answer>,
 }
 
 /// The response that sends `answer` while it is generated. The client's leaving drops it, which cancels the request.
-pub(in crate::serve) fn stream(service: Arc<Service>, reply: Reply, answer: Answer, include_usage: bool) -> Response {
-    let ready = reply.opening().iter().map(event).collect();
-    let events = Events { ready, reply, service, include_usage, answer: Some(answer) };
+pub(super) fn stream(service: Arc<Service>, reply: Reply, answer: Answer) -> Response {
+    let ready = (0..answer.choices()).filter_map(|choice| reply.opening(choice)).map(|chunk| event(&chunk)).collect();
+    let events = Events { ready, reply, service, answer: Some(answer) };
     let stream = futures_util::stream::unfold(events, |mut events| async move {
         let event = events.next().await?;
         Some((Ok::<_, Infallible>(event), events))
@@ -39,19 +38,19 @@ pub(in crate::serve) fn stream(service: Arc<Service>, reply: Reply, answer: Answ
 impl Events {
     async fn next(&mut self) -> Option<Event> {
         while self.ready.is_empty() {
-            let part = self.answer.as_mut()?.next().await;
-            let tokenizer = &self.service.served.tokenizer;
-            match part {
-                Ok(Part::Text(piece)) => self.ready.push_back(event(&self.reply.text(tokenizer, &piece))),
-                Ok(Part::End(piece, ending, usage)) => {
-                    self.answer = None;
-                    if !piece.text.is_empty() || !piece.tokens.is_empty() {
-                        self.ready.push_back(event(&self.reply.text(tokenizer, &piece)));
-                    }
-                    self.ready.push_back(event(&self.reply.closing(ending)));
-                    if self.include_usage {
+            match self.answer.as_mut()?.next().await {
+                Ok(Some(Part::Delta { choice, deltas, tokens })) => {
+                    let chunks = self.reply.chunks(&self.service, choice, &deltas, &tokens);
+                    self.ready.extend(chunks.iter().map(event));
+                }
+                Ok(Some(Part::End { choice, ending })) => self.ready.push_back(event(&self.reply.closing(choice, &ending))),
+                Ok(Some(Part::Usage(usage))) => {
+                    if self.reply.usage {
                         self.ready.push_back(event(&self.reply.usage(usage)));
                     }
+                }
+                Ok(None) => {
+                    self.answer = None;
                     self.ready.push_back(Event::default().data(DONE));
                 }
                 Err(error) => {

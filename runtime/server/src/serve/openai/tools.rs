@@ -1,53 +1,78 @@
-//! `tools` and `tool_choice`.
+//! `tools`, `tool_choice` and `parallel_tool_calls`.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tenon_formats::tools::{Declared, ToolChoice};
 
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
 use crate::serve::request::Tools;
 
-/// Refuses tools: what a model calls would reach the client as text.
-pub(super) fn refuse(fields: &mut Fields) -> Result<Tools, ApiError> {
-    // First the tools that a choice could be among, so that the error names what the request is about.
-    fields.unsupported("tools", &[json!([])])?;
-    fields.unsupported("tool_choice", &[json!("none")])?;
-    Ok(Tools::default())
-}
+/// Longest name of a function, as the API documents it.
+const MAX_NAME: usize = 64;
 
-/// Reads the tools that a prompt declares. A choice of none declares none.
+/// Reads what may be called. A choice of none declares nothing: a model that is shown tools would call them.
 pub(super) fn read(fields: &mut Fields) -> Result<Tools, ApiError> {
     let declared = match fields.take("tools") {
         None => Vec::new(),
         Some(Value::Array(tools)) => tools,
         Some(other) => return Err(wrong_type("tools", "an array", &other)),
     };
-    let names: Vec<String> =
-        declared.iter().enumerate().map(|(i, tool)| name(tool.clone(), &format!("tools[{i}]"))).collect::<Result<_, _>>()?;
-    let call_forced = match fields.take("tool_choice") {
-        None => false,
+    let functions = functions(&declared)?;
+    let parallel = fields.boolean("parallel_tool_calls")?.unwrap_or(true);
+    let choice = match fields.take("tool_choice") {
+        None => ToolChoice::Auto,
         Some(Value::String(choice)) => match choice.as_str() {
-            "auto" => false,
+            "auto" => ToolChoice::Auto,
             "none" => return Ok(Tools::default()),
-            "required" => true,
+            "required" => ToolChoice::Required,
             other => {
                 let message = format!("`tool_choice` is `{other}`, and must be none, auto, required or a function");
                 return Err(ApiError::field("invalid_value", "tool_choice", message));
             }
         },
         Some(chosen) => {
-            let chosen = name(chosen, "tool_choice")?;
-            if !names.contains(&chosen) {
+            let chosen = function_of(chosen, "tool_choice")?.name;
+            if functions.iter().all(|function| function.name != chosen) {
                 let message = format!("`tool_choice` names `{chosen}`, which is not among `tools`");
                 return Err(ApiError::field("invalid_value", "tool_choice.function.name", message));
             }
-            true
+            ToolChoice::Named(chosen)
         }
     };
-    if call_forced && declared.is_empty() {
+    if choice.is_forced() && declared.is_empty() {
         let message = "`tool_choice` asks for a call, and `tools` has nothing to call";
         return Err(ApiError::field("invalid_value", "tool_choice", message));
     }
-    Ok(Tools { declared, call_forced })
+    Ok(Tools { declared, functions, choice, parallel })
+}
+
+/// The same as the rest of the server reads it. Two functions of one name could not be told apart in a call.
+fn functions(declared: &[Value]) -> Result<Arc<[Declared]>, ApiError> {
+    let mut functions: Vec<Declared> = Vec::with_capacity(declared.len());
+    for (i, tool) in declared.iter().enumerate() {
+        let function = function_of(tool.clone(), &format!("tools[{i}]"))?;
+        let name = &function.name;
+        let at = format!("tools[{i}].function.name");
+        if !is_name(name) {
+            let message = format!(
+                "`{at}` is `{}`, and must be 1 to {MAX_NAME} letters, digits, underscores and dashes",
+                name.escape_debug()
+            );
+            return Err(ApiError::field("invalid_value", at, message));
+        }
+        if let Some(first) = functions.iter().position(|other| other.name == *name) {
+            let message = format!("`{at}` is `{name}`, which is the name of tools[{first}] already");
+            return Err(ApiError::field("invalid_value", at, message));
+        }
+        functions.push(function);
+    }
+    Ok(functions.into())
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// The `function` of an object of `type` function, which has nothing else that is not read yet. `at` is where it stands.
@@ -62,22 +87,24 @@ pub(super) fn function(mut fields: Fields, at: &str) -> Result<Fields, ApiError>
     Ok(function)
 }
 
-/// The name of a function, as a tool or as a choice.
-fn name(value: Value, at: &str) -> Result<String, ApiError> {
+/// A function, as a tool or as a choice.
+fn function_of(value: Value, at: &str) -> Result<Declared, ApiError> {
     let mut function = function(Fields::new(value, at)?, at)?;
     let name = function.required_string("name")?;
-    function.string("description")?;
-    function.boolean("strict")?;
-    match function.take("parameters") {
-        None | Some(Value::Object(_)) => {}
+    let description = function.string("description")?;
+    let strict = function.boolean("strict")?.unwrap_or(false);
+    let parameters = match function.take("parameters") {
+        found @ (None | Some(Value::Object(_))) => found,
         Some(other) => return Err(wrong_type(&function.name("parameters"), "an object", &other)),
-    }
+    };
     function.finish()?;
-    Ok(name)
+    Ok(Declared { name, description, parameters, strict })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn tools(body: Value) -> Result<Tools, ApiError> {
@@ -102,9 +129,13 @@ mod tests {
             (chosen, 1, true),
         ] {
             let read = tools(json!({"tools": [f()], "tool_choice": choice})).unwrap();
-            assert_eq!((read.declared.len(), read.call_forced), (declared, call_forced), "{choice}");
+            assert_eq!((read.declared.len(), read.choice.is_forced()), (declared, call_forced), "{choice}");
         }
-        assert_eq!(tools(json!({"tools": [f()]})).unwrap().declared, [f()]);
+        let read = tools(json!({"tools": [f()], "parallel_tool_calls": false})).unwrap();
+        assert_eq!((&read.declared, read.parallel), (&vec![f()], false), "word for word");
+        let function = &read.functions[0];
+        assert_eq!((function.name.as_str(), function.strict), ("f", false));
+        assert_eq!((function.description.as_deref(), &function.parameters), (Some("d"), &Some(json!({"type": "object"}))));
         assert_eq!(tools(json!({})).unwrap(), Tools::default());
     }
 
@@ -119,6 +150,11 @@ mod tests {
                 "tools[0].function.parameters",
             ),
             (json!({"tools": [{"type": "function", "function": {"name": "f", "x": 1}}]}), "tools[0].function.x"),
+            (json!({"tools": [f(), f()]}), "tools[1].function.name"),
+            (json!({"tools": [{"type": "function", "function": {"name": "a b"}}]}), "tools[0].function.name"),
+            (json!({"tools": [{"type": "function", "function": {"name": ""}}]}), "tools[0].function.name"),
+            (json!({"tools": [f()], "parallel_tool_calls": 1}), "parallel_tool_calls"),
+            (json!({"tools": [f()], "tool_choice": {"type": "allowed_tools", "allowed_tools": {}}}), "tool_choice.type"),
             (json!({"tools": [f()], "tool_choice": "any"}), "tool_choice"),
             (json!({"tools": [], "tool_choice": "required"}), "tool_choice"),
             (

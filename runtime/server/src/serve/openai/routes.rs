@@ -1,0 +1,63 @@
+//! The routes of OpenAI's API.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::Uri;
+use axum::response::{IntoResponse, Response};
+use tenon_formats::tools::ToolChoice;
+
+use super::reply::{Reply, Route};
+use super::{Delivery, chat, completions as completion, stream};
+use crate::serve::error::ApiError;
+use crate::serve::request::{GenerateRequest, Prompt};
+use crate::serve::{Service, routes, seconds_since_1970};
+
+/// `POST /v1/chat/completions`
+pub(in crate::serve) async fn chat_completions(
+    State(service): State<Arc<Service>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let body = routes::body(request, service.max_body_bytes).await?;
+    let (request, delivery) = chat::read(body, &service.served)?;
+    answer(service, Route::Chat, vec![request], delivery).await
+}
+
+/// `POST /v1/completions`
+pub(in crate::serve) async fn completions(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
+    let body = routes::body(request, service.max_body_bytes).await?;
+    let (requests, delivery) = completion::read(body, &service.served)?;
+    answer(service, Route::Completion, requests, delivery).await
+}
+
+/// Routes of the API that this server does not have.
+pub(in crate::serve) async fn not_implemented(uri: Uri) -> ApiError {
+    ApiError::not_implemented(uri.path(), "/v1/chat/completions, /v1/completions and /v1/models are")
+}
+
+async fn answer(
+    service: Arc<Service>,
+    route: Route,
+    requests: Vec<GenerateRequest>,
+    delivery: Delivery,
+) -> Result<Response, ApiError> {
+    let logprobs = requests.iter().any(|request| request.logprobs.is_some());
+    let is_named = requests.iter().any(|request| match &request.prompt {
+        Prompt::Chat(chat) => matches!(chat.tools.choice, ToolChoice::Named(_)),
+        Prompt::Text(_) | Prompt::Tokens(_) => false,
+    });
+    let reply = Reply {
+        logprobs,
+        is_named,
+        usage: delivery.include_usage,
+        ..Reply::new(route, &service.served.name, &service.fingerprint, seconds_since_1970())
+    };
+    let answer = service.generate_all(requests).await?;
+    if delivery.stream {
+        return Ok(stream::stream(service, reply, answer));
+    }
+    // When the client leaves, this is dropped, and the answer with it.
+    let whole = answer.whole().await?;
+    Ok(Json(reply.whole(&service, &whole)).into_response())
+}
