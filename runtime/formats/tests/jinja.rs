@@ -2,7 +2,7 @@
 //! cases that random templates have found (`found.json`), and with `TENON_JINJA_CASES` any file that `differential.py` has written.
 
 use serde_json::{Map, Value};
-use tenon_formats::chat::{ChatTemplate, Clock, Conversation, TemplateSource, prompt};
+use tenon_formats::chat::{ChatTemplate, Clock, Conversation, TemplateSource, verbatim};
 
 /// 2026-07-04T12:00:00, for which the references were rendered.
 const CLOCK: Clock = Clock::Fixed(1_783_166_400);
@@ -10,7 +10,7 @@ const CLOCK: Clock = Clock::Fixed(1_783_166_400);
 /// What a template renders with nothing but these variables.
 fn render(template: &str, context: &Map<String, Value>) -> Result<String, String> {
     let chat = ChatTemplate::compile(&TemplateSource::new(template), &[], CLOCK).map_err(|e| e.to_string())?;
-    prompt(&chat, &Conversation { variables: Some(context), ..Conversation::new(&[]) }).map_err(|e| e.to_string())
+    verbatim(&chat, &Conversation { variables: Some(context), ..Conversation::new(&[]) }).map_err(|e| e.to_string())
 }
 
 /// What is wrong with a result, if anything.

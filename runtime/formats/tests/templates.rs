@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tenon_formats::chat::{
-    ChatTemplate, Clock, Conversation, Settings, TemplateSource, ToolFormat, ToolSettings, ToolSource, detect, prepare, prompt,
+    ChatTemplate, Clock, Conversation, Settings, TemplateSource, ToolSettings, ToolSource, detect, prepare, prompt, verbatim,
 };
 use tenon_formats::tools::ToolParser;
 
@@ -69,9 +69,7 @@ fn real_templates_render_as_transformers_renders_them() {
     for (name, source) in folder.templates() {
         templates += 1;
         let goldens = json(&folder.path.join(format!("{name}.golden.json")));
-        // Given its tools as they are.
-        let as_it_is = ToolFormat { parser: ToolParser::Hermes, source: ToolSource::Template, steering: false, thinking: true };
-        let chat = ChatTemplate::compile(&source, &folder.tokens, CLOCK).map(|chat| chat.with_tools(as_it_is));
+        let chat = ChatTemplate::compile(&source, &folder.tokens, CLOCK);
         for (case, golden) in goldens.as_object().unwrap() {
             cases += 1;
             let of_case = |chat| render_case(chat, &folder.cases["cases"][case]);
@@ -101,7 +99,7 @@ fn render_case(chat: &ChatTemplate, case: &Value) -> Result<String, String> {
         variables: Some(&variables),
         ..Conversation::new(messages.as_array().unwrap())
     };
-    prompt(chat, &conversation).map_err(|e| e.to_string())
+    verbatim(chat, &conversation).map_err(|e| e.to_string())
 }
 
 fn first_difference(expected: &str, found: &Result<String, String>) -> String {

@@ -14,6 +14,7 @@ mod openai;
 mod prompt;
 mod request;
 mod routes;
+mod template;
 mod tokenize;
 mod worker;
 
@@ -144,6 +145,14 @@ pub fn render(served: &Served, body: Value) -> Result<String, String> {
         None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
+}
+
+/// The text of a request's prompt by a template that stands alone, as transformers renders it.
+///
+/// # Errors
+/// What is wrong with the request, or what the template fails at, in one line.
+pub fn render_template(template: &ChatTemplate, body: Value) -> Result<String, String> {
+    template::render(template, body).map_err(|error| error.message)
 }
 
 /// A name for what is running: the plan has the model, its weights and the target.

@@ -91,17 +91,17 @@ fn rendered(template: &ChatTemplate, chat: &Chat) -> Result<String, ApiError> {
         let field = if error == template::PromptError::NoTools { "tools" } else { "messages" };
         ApiError::field("unsupported_value", field, TemplateError::Prompt(error).to_string())
     })?;
-    if chat.continue_final_message { up_to_final_content(text, chat) } else { Ok(text) }
+    if chat.continue_final_message { up_to_final_content(text, &chat.messages) } else { Ok(text) }
 }
 
 /// A conversation without what its template writes behind the text of the last message, as transformers cuts it.
-fn up_to_final_content(mut text: String, chat: &Chat) -> Result<String, ApiError> {
-    let content = chat.messages.last().and_then(|message| message["content"].as_str()).unwrap_or_default();
+pub(super) fn up_to_final_content(mut text: String, messages: &[Value]) -> Result<String, ApiError> {
+    let content = messages.last().and_then(|message| message["content"].as_str()).unwrap_or_default();
     let trimmed = content.trim();
     let Some(at) = text.rfind(trimmed).filter(|_| !trimmed.is_empty()) else {
         let why = if trimmed.is_empty() { "has no text" } else { "does not appear in the prompt as it is" };
         let message = format!("the last message cannot be continued, since it {why}");
-        return Err(ApiError::field("unsupported_value", format!("messages[{}].content", chat.messages.len() - 1), message));
+        return Err(ApiError::field("unsupported_value", format!("messages[{}].content", messages.len().saturating_sub(1)), message));
     };
     // Whitespace at its end stays, unless the template has taken it away.
     let kept = content.trim_start();
