@@ -114,6 +114,11 @@ impl ChatTemplate {
         Self { tools: Some(tools), ..self }
     }
 
+    /// With reasoning in the marks of this parser, untried.
+    pub fn with_reasoning(self, reasoning: Option<ReasoningParser>) -> Self {
+        Self { reasoning, ..self }
+    }
+
     /// Whether the template has a role `developer`. To others, such messages are those of the system, whose name the role was
     /// before: a template that prints any role would print one that the model has never seen.
     pub(super) fn knows_developer(&self) -> bool {

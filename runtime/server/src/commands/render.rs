@@ -84,7 +84,9 @@ fn template(path: &Path, args: &RenderArgs) -> Result<ChatTemplate, Failure> {
         Some(now) => Clock::at(now).ok_or_else(|| format!("`--now {now}` is no date and time such as 2026-07-04T12:00:00Z"))?,
         None => Clock::System,
     };
-    ChatTemplate::compile(&source, &tokens, clock).map_err(|e| format!("{shown}: {e}").into())
+    let reasoning = source.reasoning().first().copied();
+    let compiled = ChatTemplate::compile(&source, &tokens, clock).map_err(|e| format!("{shown}: {e}"))?;
+    Ok(compiled.with_reasoning(reasoning))
 }
 
 /// What `--special-tokens` gives: an object, or a file with one.

@@ -141,6 +141,8 @@ impl IntoResponse for ApiError {
         if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
+        // For layers that tell errors in another dialect's form.
+        response.extensions_mut().insert(self);
         response
     }
 }

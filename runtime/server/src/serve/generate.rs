@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tenon_engine::{ChatTemplate, Request, choice_seed};
+use tenon_engine::{ChatTemplate, Constraint, Request, choice_seed};
 
 use super::answer::{Answer, Begin};
+use super::constrain::Asked;
 use super::error::ApiError;
 use super::observe::{Nobody, Observer, Occurrence};
 use super::prompt::{self, Prepared};
-use super::request::{GenerateRequest, Prompt};
+use super::request::{GenerateRequest, OutputShape, Prompt};
 use super::worker::Update;
 use super::{Service, ids};
 
@@ -37,8 +38,8 @@ impl Service {
         let places = self.worker.places(answers)?;
         let (mut sequences, mut begun) = (Vec::new(), Vec::new());
         for request in requests {
-            let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs, n, output: _, timeout } = request;
-            let Prepared { ids, reading } = self.prepare(prompt).await?;
+            let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs, n, output, output_field, timeout } = request;
+            let (Prepared { ids, reading }, mut constraint) = self.prepare_constrained(prompt, output, output_field).await?;
             let (prompt_tokens, context) = (ids.len(), self.served.context);
             let room = context.saturating_sub(prompt_tokens);
             if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
@@ -57,7 +58,8 @@ impl Service {
                     max_tokens: Some(max_tokens.unwrap_or(room)),
                     end_ids: Arc::clone(&end_ids),
                     logprobs,
-                    constraint: None,
+                    // The last one has the original.
+                    constraint: if choice + 1 == n { constraint.take() } else { constraint.as_ref().map(|it| it.fork()) },
                     deadline,
                 });
             }
@@ -86,6 +88,23 @@ impl Service {
         let service = Arc::clone(self);
         let prepared = tokio::task::spawn_blocking(move || prompt::prepare(&service.served, &prompt));
         prepared.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))?
+    }
+
+    /// The same with the constraint of the answers.
+    async fn prepare_constrained(
+        self: &Arc<Self>,
+        prompt: Prompt,
+        output: OutputShape,
+        output_field: &'static str,
+    ) -> Result<(Prepared, Option<Box<dyn Constraint>>), ApiError> {
+        let service = Arc::clone(self);
+        let prepare = move || {
+            let prepared = prompt::prepare(&service.served, &prompt)?;
+            let asked = Asked { output: &output, output_field };
+            let constraint = service.grammars.constraint(&service.served, &prepared.reading, asked)?;
+            Ok((prepared, constraint))
+        };
+        tokio::task::spawn_blocking(prepare).await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))?
     }
 
     /// An id for a call that begins: the dialect's prefix and 24 letters and digits, or 9 of them alone for a model whose templates

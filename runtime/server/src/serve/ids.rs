@@ -1,4 +1,4 @@
-//! Ids of calls.
+//! Ids of calls, messages and requests.
 
 use tenon_engine::random_seed;
 use tenon_formats::tools::ToolParser;
@@ -14,8 +14,13 @@ const MISTRAL: usize = 9;
 pub(super) fn call_id(prefix: &str, parser: Option<ToolParser>) -> String {
     match parser {
         Some(ToolParser::Mistral) => random(MISTRAL),
-        _ => format!("{prefix}{}", random(LENGTH)),
+        _ => id(prefix),
     }
+}
+
+/// A new id, of something that only people and logs look at.
+pub(super) fn id(prefix: &str) -> String {
+    format!("{prefix}{}", random(LENGTH))
 }
 
 fn random(length: usize) -> String {

@@ -5,6 +5,8 @@
 //! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
 
 mod answer;
+mod anthropic;
+mod constrain;
 mod error;
 mod fields;
 mod generate;
@@ -15,6 +17,8 @@ mod prompt;
 mod request;
 mod routes;
 mod template;
+#[cfg(test)]
+mod testing;
 mod tokenize;
 mod worker;
 
@@ -30,6 +34,7 @@ use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
+use constrain::Grammars;
 use worker::{Running, Worker};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
@@ -78,6 +83,7 @@ struct Service {
     served: Served,
     plan: Value,
     worker: Worker,
+    grammars: Grammars,
     max_body_bytes: usize,
     /// Seconds since 1970.
     started: u64,
@@ -101,6 +107,7 @@ impl Server {
             served,
             plan,
             worker,
+            grammars: Grammars::default(),
             max_body_bytes: limits.max_body_bytes,
             started: seconds_since_1970(),
         };
@@ -142,6 +149,7 @@ impl Server {
 pub fn render(served: &Served, body: Value) -> Result<String, String> {
     let prompt = match body.get("prompt") {
         Some(_) => openai::read_completion_to_render(body, served),
+        None if anthropic::is_its_form(&body) => anthropic::read_to_render(body, served),
         None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
@@ -152,7 +160,8 @@ pub fn render(served: &Served, body: Value) -> Result<String, String> {
 /// # Errors
 /// What is wrong with the request, or what the template fails at, in one line.
 pub fn render_template(template: &ChatTemplate, body: Value) -> Result<String, String> {
-    template::render(template, body).map_err(|error| error.message)
+    let chat = if anthropic::is_its_form(&body) { anthropic::read_for(template, body) } else { template::read(body) };
+    chat.and_then(|chat| prompt::verbatim(template, &chat)).map_err(|error| error.message)
 }
 
 /// A name for what is running: the plan has the model, its weights and the target.

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tenon_engine::template::{self, TemplateError};
 use tenon_engine::tokenizer::TokenizerError;
 use tenon_engine::{ChatTemplate, Conversation, SpecialTokens, Tokenizer};
-use tenon_formats::tools::{Begun, OutputFormat, ReasoningParser, marks};
+use tenon_formats::tools::{Begun, OutputFormat, ReasoningParser, ToolChoice, marks};
 
 use super::Served;
 use super::error::ApiError;
@@ -25,6 +26,10 @@ pub(super) struct Prepared {
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     pub(super) format: OutputFormat,
+    /// Whether there must be a call.
+    pub(super) choice: ToolChoice,
+    /// Reasoning is not asked for. A model may reason all the same, and what it writes is read as that; a grammar does not let it.
+    is_quiet: bool,
     /// The special tokens that are part of the text: the marks that the format needs.
     pub(super) special: SpecialTokens,
 }
@@ -33,7 +38,12 @@ impl Reading {
     /// Everything is content.
     fn plain() -> Self {
         let format = OutputFormat { tools: None, reasoning: None, declared: Arc::new([]), begun: Begun::Nothing, parallel: true };
-        Self { format, special: SpecialTokens::Hide }
+        Self { format, choice: ToolChoice::Auto, is_quiet: true, special: SpecialTokens::Hide }
+    }
+
+    /// The reasoning that a constrained answer may have.
+    pub(super) fn may_reason(&self) -> Option<ReasoningParser> {
+        self.format.reasoning.filter(|_| !self.is_quiet || self.begins_with_reasoning())
     }
 
     /// Whether the output continues reasoning that the prompt has begun.
@@ -78,35 +88,68 @@ fn template(served: &Served) -> Result<&ChatTemplate, ApiError> {
 }
 
 fn rendered(template: &ChatTemplate, chat: &Chat) -> Result<String, ApiError> {
+    rendered_by(template::prompt, template, chat)
+}
+
+/// The text of a conversation by a template that no spec stands beside.
+pub(super) fn verbatim(template: &ChatTemplate, chat: &Chat) -> Result<String, ApiError> {
+    rendered_by(template::verbatim, template, chat)
+}
+
+fn rendered_by(
+    prompt: fn(&ChatTemplate, &Conversation) -> Result<String, template::PromptError>,
+    template: &ChatTemplate,
+    chat: &Chat,
+) -> Result<String, ApiError> {
     let tools = &chat.tools;
+    let messages = if chat.continue_final_message { marked(chat)? } else { Cow::Borrowed(chat.messages.as_slice()) };
     let conversation = Conversation {
-        messages: &chat.messages,
+        messages: &messages,
         tools: Some(&tools.declared),
         call_forced: tools.choice.is_forced(),
         add_generation_prompt: chat.add_generation_prompt,
         variables: Some(&chat.variables),
     };
-    let text = template::prompt(template, &conversation).map_err(|error| {
+    let text = prompt(template, &conversation).map_err(|error| {
         // The template has rendered plain conversations at load, so what it cannot do lies in this one.
         let field = if error == template::PromptError::NoTools { "tools" } else { "messages" };
         ApiError::field("unsupported_value", field, TemplateError::Prompt(error).to_string())
     })?;
-    if chat.continue_final_message { up_to_final_content(text, &chat.messages) } else { Ok(text) }
+    if chat.continue_final_message { up_to_final_content(text, chat) } else { Ok(text) }
 }
 
-/// A conversation without what its template writes behind the text of the last message, as transformers cuts it.
-pub(super) fn up_to_final_content(mut text: String, messages: &[Value]) -> Result<String, ApiError> {
-    let content = messages.last().and_then(|message| message["content"].as_str()).unwrap_or_default();
-    let trimmed = content.trim();
-    let Some(at) = text.rfind(trimmed).filter(|_| !trimmed.is_empty()) else {
-        let why = if trimmed.is_empty() { "has no text" } else { "does not appear in the prompt as it is" };
-        let message = format!("the last message cannot be continued, since it {why}");
-        return Err(ApiError::field("unsupported_value", format!("messages[{}].content", messages.len().saturating_sub(1)), message));
+/// Stands behind the text of a message that is continued, so that its end is found whatever the text is, as transformers does it.
+/// The space at its end is gone where a template trims.
+const END_OF_TEXT: &str = "\u{F8FF}END_OF_TEXT\u{F8FF} ";
+
+/// The messages, the last one with its end marked.
+fn marked(chat: &Chat) -> Result<Cow<'_, [Value]>, ApiError> {
+    let mut messages = chat.messages.clone();
+    let content = messages.last_mut().map(|last| &mut last["content"]);
+    match content.map(|content| (content.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned), content)) {
+        Some((Some(text), content)) => *content = Value::String(text + END_OF_TEXT),
+        _ => return Err(not_continued(chat, "has no text")),
+    }
+    Ok(Cow::Owned(messages))
+}
+
+/// A conversation without what its template writes behind the text of the last message.
+fn up_to_final_content(mut text: String, chat: &Chat) -> Result<String, ApiError> {
+    let Some(at) = text.rfind(END_OF_TEXT.trim_end()) else {
+        return Err(not_continued(chat, "does not appear in the prompt as it is"));
     };
-    // Whitespace at its end stays, unless the template has taken it away.
-    let kept = content.trim_start();
-    text.truncate(at + if text[at..].starts_with(kept) { kept.len() } else { trimmed.len() });
+    // Whitespace at its end stays, unless the template takes it away.
+    let kept = text[at..].starts_with(END_OF_TEXT);
+    text.truncate(at);
+    if !kept {
+        text.truncate(text.trim_end().len());
+    }
     Ok(text)
+}
+
+fn not_continued(chat: &Chat, why: &str) -> ApiError {
+    let message = format!("the last message cannot be continued, since it {why}");
+    ApiError::field("unsupported_value", format!("messages[{}].content", chat.messages.len().saturating_sub(1)), message)
 }
 
 /// What the spec's `steering` and `thinking` have come to in this prompt: they are decided where it is rendered, and read off it here.
@@ -127,7 +170,8 @@ fn reading(tokenizer: &Tokenizer, template: &ChatTemplate, chat: &Chat, prompt: 
         parallel: chat.tools.parallel,
     };
     let special = shown(tokenizer, &marks(format.tools, format.reasoning));
-    Ok(Reading { format, special })
+    let is_quiet = begun == Begun::Call || tools.is_some_and(|tools| !tools.thinking);
+    Ok(Reading { format, choice: chat.tools.choice.clone(), is_quiet, special })
 }
 
 /// Whether a prompt ends within reasoning. A conversation may be about marks of reasoning, so that only what the template writes
@@ -146,7 +190,7 @@ fn is_in_reasoning(template: &ChatTemplate, chat: &Chat, prompt: &str, reasoning
 /// The special tokens of a vocabulary that are marks.
 fn shown(tokenizer: &Tokenizer, marks: &[&str]) -> SpecialTokens {
     let ids: Arc<[u32]> = marks.iter().filter_map(|mark| tokenizer.id(mark)).filter(|&id| tokenizer.is_special(id)).collect();
-    if ids.is_empty() { SpecialTokens::Hide } else { SpecialTokens::Show }
+    if ids.is_empty() { SpecialTokens::Hide } else { SpecialTokens::Only(ids) }
 }
 
 /// The variables with which a template leaves reasoning out; `None` where it has no way to.

@@ -8,6 +8,8 @@ use tenon_core::model::SamplingDefaults;
 use tenon_engine::{SamplingParams, random_seed};
 use tenon_formats::tools::{Declared, ToolChoice};
 
+pub(super) use tenon_formats::tools::grammar::OutputShape;
+
 /// What is to be generated, however it was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GenerateRequest {
@@ -25,6 +27,8 @@ pub(super) struct GenerateRequest {
     pub(super) n: usize,
     /// What form the answer's text has.
     pub(super) output: OutputShape,
+    /// The field of the body that says so, for errors.
+    pub(super) output_field: &'static str,
     /// Time that the answer has; whatever there is of it then is the answer.
     pub(super) timeout: Option<Duration>,
 }
@@ -40,26 +44,10 @@ impl GenerateRequest {
             logprobs: None,
             n: 1,
             output: OutputShape::Text,
+            output_field: "response_format",
             timeout: None,
         }
     }
-}
-
-/// What form the text of an answer has. Calls and reasoning have their own.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum OutputShape {
-    /// Any.
-    #[default]
-    Text,
-    /// A JSON object.
-    JsonObject,
-    /// JSON that is valid against a schema.
-    JsonSchema {
-        /// The schema.
-        schema: Value,
-        /// What a grammar cannot enforce is refused, in place of being left out.
-        strict: bool,
-    },
 }
 
 /// What is continued.

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use super::anthropic;
 use super::error::ApiError;
 use super::{Service, openai, tokenize};
 
@@ -26,13 +28,17 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/v1/models/{name}", get(model))
         .route("/v1/chat/completions", post(openai::chat_completions))
         .route("/v1/completions", post(openai::completions))
-        .route("/v1/responses", any(openai::not_implemented))
-        .route("/v1/embeddings", any(openai::not_implemented))
         .route("/tokenize", post(tokenize::tokenize))
         .route("/detokenize", post(tokenize::detokenize))
-        .fallback(async |method: Method, uri: Uri| ApiError::route(method.as_str(), uri.path()))
+        .route("/v1/messages", post(anthropic::messages))
+        .route("/v1/messages/count_tokens", post(anthropic::count_tokens))
+        .route("/v1/complete", any(anthropic::complete))
+        .fallback(async |method: Method, uri: Uri| {
+            openai::not_implemented(uri.path()).unwrap_or_else(|| ApiError::route(method.as_str(), uri.path()))
+        })
         .method_not_allowed_fallback(async |method: Method, uri: Uri| ApiError::method(method.as_str(), uri.path()))
         .layer(DefaultBodyLimit::max(service.max_body_bytes))
+        .layer(from_fn(anthropic::told_in_its_form))
         .with_state(service)
 }
 
@@ -47,12 +53,22 @@ async fn plan(State(service): State<Arc<Service>>) -> Json<Value> {
     Json(service.plan.clone())
 }
 
-async fn models(State(service): State<Arc<Service>>) -> Json<Value> {
+async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Json<Value> {
+    if anthropic::is_spoken(&headers) {
+        return Json(anthropic::models(&service));
+    }
     Json(json!({ "object": "list", "data": [model_object(&service)] }))
 }
 
-async fn model(State(service): State<Arc<Service>>, Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
-    if name == service.served.name { Ok(Json(model_object(&service))) } else { Err(ApiError::model(&name, &service.served.name)) }
+async fn model(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, ApiError> {
+    if name != service.served.name {
+        return Err(ApiError::model(&name, &service.served.name));
+    }
+    Ok(Json(if anthropic::is_spoken(&headers) { anthropic::model(&service) } else { model_object(&service) }))
 }
 
 fn model_object(service: &Service) -> Value {

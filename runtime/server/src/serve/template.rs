@@ -1,13 +1,11 @@
-//! The prompt of a request by a template that stands alone, as transformers' `apply_chat_template` makes it: no spec says how tools
-//! are declared, no tokenizer which tokens there are, and every message reaches the template as it is.
+//! A request for a template that stands alone, as for transformers' `apply_chat_template`: no spec says how tools are declared, and
+//! every message reaches the template as it is.
 
 use serde_json::{Map, Value};
-use tenon_engine::template::{self, Conversation};
-use tenon_engine::ChatTemplate;
 
 use super::error::ApiError;
 use super::fields::wrong_type;
-use super::prompt::up_to_final_content;
+use super::request::{Chat, Tools};
 
 /// Fields of a request that ask for something of the answer, or of the server, and nothing of the prompt.
 const OF_THE_ANSWER: [&str; 33] = [
@@ -46,9 +44,9 @@ const OF_THE_ANSWER: [&str; 33] = [
     "web_search_options",
 ];
 
-/// The prompt of a request in OpenAI's form. Whatever is neither a field of it nor one that vLLM has beside them is a variable of the
+/// Reads a request in OpenAI's form. Whatever is neither a field of it nor one that vLLM has beside them is a variable of the
 /// template, as any argument of `apply_chat_template` is.
-pub(super) fn render(template: &ChatTemplate, body: Value) -> Result<String, ApiError> {
+pub(super) fn read(body: Value) -> Result<Chat, ApiError> {
     let mut fields = match body {
         Value::Object(fields) => fields,
         other => return Err(wrong_type("the request", "an object", &other)),
@@ -76,15 +74,13 @@ pub(super) fn render(template: &ChatTemplate, body: Value) -> Result<String, Api
     let mut variables: Map<String, Value> =
         fields.into_iter().filter(|(name, _)| !OF_THE_ANSWER.contains(&name.as_str())).collect();
     variables.extend(named);
-    let conversation = Conversation {
-        tools: tools.as_deref(),
+    Ok(Chat {
+        tools: Tools { declared: tools.unwrap_or_default(), ..Tools::default() },
+        variables,
         add_generation_prompt: add.unwrap_or(!continues),
-        variables: Some(&variables),
-        ..Conversation::new(&messages)
-    };
-    let text = template::verbatim(template, &conversation)
-        .map_err(|error| ApiError::field("unsupported_value", "messages", error.to_string()))?;
-    if continues { up_to_final_content(text, &messages) } else { Ok(text) }
+        continue_final_message: continues,
+        ..Chat::new(messages)
+    })
 }
 
 fn array(value: Option<Value>, name: &str) -> Result<Option<Vec<Value>>, ApiError> {

@@ -20,7 +20,8 @@ pub(super) async fn tokenize(State(service): State<Arc<Service>>, request: Reque
         Prompt::Text(text) if !add_special_tokens => service.without_special_tokens(text).await?,
         prompt => service.prepare(prompt).await?.ids,
     };
-    let strings = return_token_strs.then(|| ids.iter().map(|&id| spelled(&service, id)).collect::<Vec<_>>());
+    let strings = return_token_strs.then(|| service.served.tokenizer.texts(&ids)).transpose();
+    let strings = strings.map_err(|error| ApiError::field("invalid_value", "prompt", error.to_string()))?;
     Ok(Json(json!({
         "count": ids.len(),
         "max_model_len": service.served.context,
@@ -85,11 +86,6 @@ fn read(body: Value, service: &Service) -> Result<Tokenize, ApiError> {
 /// The model's name, which these routes may leave out.
 fn model(fields: &mut Fields, service: &Service) -> Result<(), ApiError> {
     if fields.has("model") { openai::read_model(fields, &service.served.name) } else { Ok(()) }
-}
-
-/// A token's text; one that is part of a character has U+FFFD in its place.
-fn spelled(service: &Service, id: u32) -> String {
-    String::from_utf8_lossy(service.served.tokenizer.bytes(id).unwrap_or_default()).into_owned()
 }
 
 impl Service {

@@ -13,22 +13,32 @@ fn a_chat_answer_has_every_field() {
     let id = answer["id"].take();
     assert!(id.as_str().is_some_and(|id| id.starts_with("chatcmpl-") && id.len() > 24), "{id}");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let fingerprint = answer["system_fingerprint"].take();
+    assert!(fingerprint.as_str().is_some_and(|name| name.starts_with("fp_") && name.len() == 13), "{fingerprint}");
     let created = answer["created"].take().as_u64().unwrap();
     assert!(created.abs_diff(now) < 60, "{created}");
     // `<open>user\nHi there<close><open>assistant\n`, and the answer with its end token.
     let expected = json!({
-        "id": null, "object": "chat.completion", "created": null, "model": MODEL,
+        "id": null, "object": "chat.completion", "created": null, "model": MODEL, "system_fingerprint": null,
         "choices": [{
             "index": 0,
             "message": {"role": "assistant", "content": "Hi there", "refusal": null},
             "logprobs": null,
             "finish_reason": "stop",
         }],
-        "usage": {"prompt_tokens": 26, "completion_tokens": 9, "total_tokens": 35},
+        "usage": usage(26, 9),
     });
     assert_eq!(answer, expected);
     let again = post(server.address, CHAT, &chat("Hi there", json!({}))).ok();
     assert_ne!(again["id"], id);
+    assert_eq!(again["system_fingerprint"], fingerprint);
+}
+
+fn usage(prompt: usize, completion: usize) -> Value {
+    json!({
+        "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": 0}, "completion_tokens_details": {"reasoning_tokens": 0},
+    })
 }
 
 /// Case http-tool-08: no delta has `tool_calls`, the first has the role, exactly the last has a finish reason.
@@ -75,7 +85,7 @@ fn the_usage_of_a_stream_comes_in_a_chunk_without_choices() {
     assert!(chunks.iter().all(|chunk| chunk.as_object().unwrap().contains_key("usage")));
 
     let chunks = post(server.address, COMPLETIONS, &completion("ab>", more)).events().chunks();
-    assert_eq!(chunks.last().unwrap()["usage"], json!({"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": 6}));
+    assert_eq!(chunks.last().unwrap()["usage"], usage(3, 3));
 }
 
 #[test]
@@ -87,7 +97,7 @@ fn completions_continue_text_and_token_ids() {
     assert_eq!(answer["object"], "text_completion");
     let choice = json!({"index": 0, "text": "abcdefghijklmnop", "logprobs": null, "finish_reason": "length"});
     assert_eq!(answer["choices"], json!([choice]), "16 tokens, where the request does not say how many");
-    assert_eq!(answer["usage"], json!({"prompt_tokens": 21, "completion_tokens": 16, "total_tokens": 37}));
+    assert_eq!(answer["usage"], usage(21, 16));
 
     for prompt in [json!([104, 105, 62]), json!([[104, 105, 62]]), json!(["hi>"])] {
         let answer = post(server.address, COMPLETIONS, &completion(prompt, json!({}))).ok();
@@ -227,7 +237,7 @@ fn models_and_health_are_told() {
     assert_eq!((get("/health").status, get("/health").json()), (200, json!({"status": "ok"})));
     let mut list = get("/v1/models").json();
     assert!(list["data"][0]["created"].take().is_u64());
-    let expected = json!({"id": MODEL, "object": "model", "created": null, "owned_by": "tenon"});
+    let expected = json!({"id": MODEL, "object": "model", "created": null, "owned_by": "tenon", "max_model_len": CONTEXT});
     assert_eq!(list, json!({"object": "list", "data": [expected]}));
     assert_eq!(get("/v1/models/tiny").json()["id"], MODEL);
     assert_eq!(get("/v1/models/other").error()["code"], "model_not_found");

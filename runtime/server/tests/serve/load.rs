@@ -71,7 +71,7 @@ fn more_requests_than_places_are_refused_at_once() {
         assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")));
         let error = answer.error();
         assert_eq!((&error["type"], &error["code"]), (&json!("rate_limit_error"), &json!("queue_full")));
-        assert!(error["message"].as_str().unwrap().starts_with("6 requests are running or waiting"));
+        assert!(error["message"].as_str().unwrap().starts_with("6 answers can be computed or waited for at a time"));
     }
     assert_eq!(post(address, CHAT, &chat("hello", json!({}))).ok()["choices"][0]["message"]["content"], "hello");
 }

@@ -2,13 +2,18 @@
 
 mod answers;
 mod cases;
+mod choices;
 mod client;
 mod load;
 mod logprobs;
+mod params;
+mod reasoning;
 mod refusals;
 mod render;
 mod setup;
 mod shutdown;
+mod tokenize;
+mod tools;
 
 use serde_json::{Value, json};
 

@@ -25,14 +25,27 @@ fn refusals_name_the_field() {
         (CHAT, json!({"messages": []}), 400, "missing_required_parameter", json!("model")),
         (CHAT, chat("x", json!({"messages": []})), 400, "invalid_value", json!("messages")),
         (CHAT, chat("x", json!({"temperature": "hot"})), 400, "invalid_type", json!("temperature")),
-        (CHAT, chat("x", json!({"n": 3})), 400, "unsupported_parameter", json!("n")),
-        (CHAT, chat("x", json!({"tools": [{"type": "function"}]})), 400, "unsupported_parameter", json!("tools")),
+        (CHAT, chat("x", json!({"n": 2})), 400, "invalid_value", json!("n")),
+        (COMPLETIONS, completion(json!(["a", "b"]), json!({})), 400, "invalid_value", json!("prompt")),
+        (
+            CHAT,
+            chat("x", json!({"tools": [{"type": "function"}]})),
+            400,
+            "missing_required_parameter",
+            json!("tools[0].function"),
+        ),
+        (
+            CHAT,
+            chat("x", json!({"tools": [{"type": "function", "function": {"name": "f"}}]})),
+            400,
+            "unsupported_value",
+            json!("tools"),
+        ),
         (CHAT, chat("x", json!({"prompt": "x"})), 400, "unknown_parameter", json!("prompt")),
         (CHAT, chat("refuse this", json!({})), 400, "unsupported_value", json!("messages")),
         (COMPLETIONS, completion("x>", json!({"echo": true})), 400, "unsupported_parameter", json!("echo")),
         (COMPLETIONS, completion("", json!({})), 400, "invalid_value", json!("prompt")),
         (COMPLETIONS, completion(json!([300, 62]), json!({})), 400, "invalid_value", json!("prompt")),
-        (COMPLETIONS, completion(json!(["a", "b"]), json!({})), 400, "unsupported_value", json!("prompt")),
     ] {
         assert_eq!(refusal(&server, path, &body), (status, code.to_owned(), param), "{body}");
     }
@@ -121,7 +134,15 @@ fn a_body_over_the_limit_is_refused_with_both_numbers() {
 fn unknown_routes_and_wrong_methods_are_errors_of_the_same_form() {
     let server = TestServer::start(1, 0);
     let ask = |method: &str, path: &str| send(server.address, method, path, &[JSON], b"{}").answer();
-    for path in ["/", "/v1/embeddings", "/v1/responses", "/v1/messages", "/v1/chat"] {
+    for path in ["/v1/embeddings", "/v1/responses", "/v1/responses/resp_1", "/v1/images/generations", "/v1/files"] {
+        for method in ["POST", "GET"] {
+            let answer = ask(method, path);
+            assert_eq!((answer.status, &answer.error()["code"]), (404, &json!("not_implemented")), "{method} {path}");
+            let message = answer.error()["message"].as_str().unwrap().to_owned();
+            assert!(message.starts_with(path) && message.contains("/v1/chat/completions"), "{message}");
+        }
+    }
+    for path in ["/", "/v1/messages", "/v1/chat", "/v1/respond"] {
         let answer = ask("POST", path);
         assert_eq!((answer.status, &answer.error()["code"]), (404, &json!("not_found")));
         assert!(answer.error()["message"].as_str().unwrap().ends_with(&format!("POST {path}")));
@@ -164,7 +185,7 @@ fn poisonous_requests_do_not_disturb_streams() {
     server.gate.close();
     let streams = names.map(|name| post(server.address, CHAT, &body(name)));
     for (more, param) in [
-        (json!({"logit_bias": {"1000000000": 1}}), "logit_bias"),
+        (json!({"logit_bias": {"1000000000": 1}}), "logit_bias.1000000000"),
         (json!({"temperature": "NaN"}), "temperature"),
         (json!({"logprobs": true, "top_logprobs": 100_000}), "top_logprobs"),
         (

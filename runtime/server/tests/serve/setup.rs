@@ -27,7 +27,8 @@ pub const CLOSE: u32 = 257;
 /// Tokens of several letters, so that a token can hold the end of one word and the beginning of the next.
 const WORDS: [&str; 3] = ["red, blue, gre", "en, grey, wh", "ite, pink"];
 
-const TEMPLATE: &str = "{% for m in messages %}\
+/// Shows messages and calls; it knows no tools and no reasoning.
+pub const TEMPLATE: &str = "{% for m in messages %}\
     {% if m.content == 'refuse this' %}{{ raise_exception('not with me') }}{% endif %}\
     <|open|>{{ m.role }}\n{{ m.content if m.content is not none else '' }}\
     {% for c in m.tool_calls or [] %}[{{ c.function.name }}{{ c.function.arguments | tojson }}]{% endfor %}<|close|>\
@@ -74,14 +75,40 @@ pub struct TestServer {
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
+/// What a test wants of its server.
+pub struct Setup {
+    /// Requests at a time.
+    pub max_sequences: usize,
+    /// Requests that may wait beside them.
+    pub queue: usize,
+    /// Tokens of one request.
+    pub context: usize,
+    /// What the spec says about tools and reasoning.
+    pub settings: Settings,
+    /// The chat template.
+    pub template: String,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { max_sequences: 1, queue: 0, context: CONTEXT, settings: Settings::default(), template: TEMPLATE.to_owned() }
+    }
+}
+
 impl TestServer {
     /// With this many requests at a time and waiting.
     pub fn start(max_sequences: usize, queue: usize) -> Self {
+        Self::with(Setup { max_sequences, queue, ..Setup::default() })
+    }
+
+    /// As a test wants it.
+    pub fn with(setup: Setup) -> Self {
+        let Setup { max_sequences, queue, context, settings, template } = setup;
         let limits = BatchLimits {
             vocab_size: VOCAB,
-            max_positions: CONTEXT,
+            max_positions: context,
             page_size: 16,
-            pages: max_sequences * CONTEXT / 16,
+            pages: max_sequences * context / 16,
             state_slots: 0,
             max_tokens: 64,
             max_logit_rows: max_sequences,
@@ -95,7 +122,7 @@ impl TestServer {
         let steps = fake.steps();
         let engine = Engine::new(Box::new(fake), EngineConfig { chunk: 32, max_sequences }).unwrap();
         let server = Server::start(
-            served(Settings::default()),
+            served_with(&template, context, settings),
             json!({ "model": MODEL }),
             engine,
             Limits { max_sequences, queue, max_body_bytes: MAX_BODY },
@@ -149,10 +176,15 @@ impl Drop for TestServer {
 
 /// The model as far as text is concerned, with what a spec says about tools.
 pub fn served(settings: Settings) -> Served {
+    served_with(TEMPLATE, CONTEXT, settings)
+}
+
+/// The same with another template.
+pub fn served_with(template: &str, context: usize, settings: Settings) -> Served {
     let tokenizer = tokenizer();
-    let template = prepare(&TemplateSource::new(TEMPLATE), tokenizer.named_tokens(), Clock::Fixed(0), settings).unwrap();
+    let template = prepare(&TemplateSource::new(template), tokenizer.named_tokens(), Clock::Fixed(0), settings).unwrap();
     let sampling = SamplingDefaults { temperature: 0.0, top_p: 1.0, top_k: 0 };
-    Served { name: MODEL.into(), tokenizer, template: Some(template), context: CONTEXT, sampling }
+    Served { name: MODEL.into(), tokenizer, template: Some(template), context, sampling }
 }
 
 fn text_of(tokens: &[u32]) -> String {

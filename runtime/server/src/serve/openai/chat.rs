@@ -92,7 +92,8 @@ fn not_implemented(fields: &mut Fields) -> Result<(), ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::request::Sampling;
+    use crate::serve::request::{OutputShape, Sampling};
+    use crate::serve::testing::served;
 
     fn body(more: Value) -> Value {
         let mut body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]});
@@ -101,11 +102,11 @@ mod tests {
     }
 
     fn accepted(more: Value) -> (GenerateRequest, Delivery) {
-        read(body(more.clone()), "m").unwrap_or_else(|error| panic!("{more}: {error:?}"))
+        read(body(more.clone()), &served()).unwrap_or_else(|error| panic!("{more}: {error:?}"))
     }
 
     fn refused(more: Value) -> (String, &'static str, String) {
-        let error = read(body(more.clone()), "m").expect_err(&more.to_string());
+        let error = read(body(more.clone()), &served()).expect_err(&more.to_string());
         (error.param.unwrap_or_default(), error.code, error.message)
     }
 
@@ -120,12 +121,24 @@ mod tests {
     #[test]
     fn every_parameter_arrives() {
         let (request, delivery) = accepted(json!({
-            "temperature": 0.5, "top_p": 1, "top_k": 3, "seed": -1, "max_completion_tokens": 9, "stop": ["a", "b"],
-            "logprobs": true, "top_logprobs": 2, "stream": true, "stream_options": {"include_usage": true},
+            "temperature": 0.5, "top_p": 1, "top_k": 3, "min_p": 0.25, "seed": -1, "max_completion_tokens": 9, "stop": ["a", "b"],
+            "frequency_penalty": -2, "presence_penalty": 2.0, "repetition_penalty": 1.5, "logit_bias": {"0": -100, "1": 0.5},
+            "logprobs": true, "top_logprobs": 2, "stream": true, "stream_options": {"include_usage": true}, "n": 3,
+            "response_format": {"type": "json_object"},
         }));
-        let sampling =
-            Sampling { temperature: Some(0.5), top_p: Some(1.0), top_k: Some(3), seed: Some(u64::MAX), ..Sampling::default() };
+        let sampling = Sampling {
+            temperature: Some(0.5),
+            top_p: Some(1.0),
+            top_k: Some(3),
+            min_p: Some(0.25),
+            frequency_penalty: Some(-2.0),
+            presence_penalty: Some(2.0),
+            repetition_penalty: Some(1.5),
+            logit_bias: vec![(0, -100.0), (1, 0.5)],
+            seed: Some(u64::MAX),
+        };
         assert_eq!(request.sampling, sampling);
+        assert_eq!((request.n, request.output), (3, OutputShape::JsonObject));
         assert_eq!((request.max_tokens, request.stop, request.logprobs), (Some(9), vec!["a".into(), "b".into()], Some(2)));
         assert_eq!(delivery, Delivery { stream: true, include_usage: true });
         assert_eq!(accepted(json!({"logprobs": true})).0.logprobs, Some(0));
@@ -137,6 +150,7 @@ mod tests {
         accepted(json!({
             "n": 1, "frequency_penalty": 0, "presence_penalty": 0.0, "logit_bias": {}, "user": "u", "tools": [], "tool_choice": "none",
             "response_format": {"type": "text"}, "store": false, "service_tier": "auto", "parallel_tool_calls": true,
+            "reasoning_effort": "none", "chat_template_kwargs": {}, "add_generation_prompt": true, "metadata": {"a": "b"},
             "top_logprobs": 0, "logprobs": false, "stop": null, "max_tokens": 4, "max_completion_tokens": 4, "audio": null,
         }));
     }
@@ -169,6 +183,26 @@ mod tests {
                 "include_usages",
             ),
             (json!({"frequency_penalty": 100.0}), "frequency_penalty", "100"),
+            (json!({"min_p": 1.5}), "min_p", "1.5"),
+            (json!({"repetition_penalty": 0}), "repetition_penalty", "0"),
+            (json!({"logit_bias": [1]}), "logit_bias", "array"),
+            (json!({"logit_bias": {"1000000000": 5}}), "logit_bias.1000000000", "1000000000"),
+            (json!({"logit_bias": {"2": 5}}), "logit_bias.2", "0 to 1"),
+            (json!({"logit_bias": {"01": 5}}), "logit_bias.01", "01"),
+            (json!({"logit_bias": {"a": 5}}), "logit_bias.a", "token ids"),
+            (json!({"logit_bias": {"1": 101}}), "logit_bias.1", "101"),
+            (json!({"n": 0}), "n", "0"),
+            (json!({"n": 129}), "n", "128"),
+            (json!({"metadata": {"a": 1}}), "metadata.a", "string"),
+            (json!({"chat_template_kwargs": []}), "chat_template_kwargs", "array"),
+            (json!({"chat_template_kwargs": {"tools": []}}), "chat_template_kwargs.tools", "tools"),
+            (json!({"continue_final_message": true}), "continue_final_message", "assistant"),
+            (
+                json!({"continue_final_message": true, "add_generation_prompt": true}),
+                "continue_final_message",
+                "add_generation_prompt",
+            ),
+            (json!({"reasoning_effort": "low"}), "reasoning_effort", "does not reason"),
             (json!({"user": 1}), "user", "1"),
         ] {
             let (found, _, message) = refused(more.clone());
@@ -180,14 +214,11 @@ mod tests {
     #[test]
     fn what_is_not_implemented_and_what_does_not_exist_is_refused_by_name() {
         for (more, param) in [
-            (json!({"n": 2}), "n"),
-            (json!({"presence_penalty": 1}), "presence_penalty"),
-            (json!({"logit_bias": {"1000000000": 5}}), "logit_bias"),
-            (json!({"tools": [{"type": "function"}]}), "tools"),
-            (json!({"tools": [], "tool_choice": "required"}), "tool_choice"),
-            (json!({"response_format": {"type": "json_object"}}), "response_format"),
+            (json!({"store": true}), "store"),
+            (json!({"functions": [{"name": "f"}]}), "functions"),
+            (json!({"function_call": "auto"}), "function_call"),
+            (json!({"verbosity": "low"}), "verbosity"),
             (json!({"modalities": ["text", "audio"]}), "modalities"),
-            (json!({"reasoning_effort": "low"}), "reasoning_effort"),
         ] {
             let (found, code, _) = refused(more.clone());
             assert_eq!((found.as_str(), code), (param, "unsupported_parameter"), "{more}");
@@ -197,13 +228,28 @@ mod tests {
     }
 
     #[test]
+    fn a_template_is_told_what_it_is_to_be_told() {
+        let chat = |more: Value| match accepted(more).0.prompt {
+            Prompt::Chat(chat) => chat,
+            other => panic!("{other:?}"),
+        };
+        let kwargs = chat(json!({"chat_template_kwargs": {"enable_thinking": false}}));
+        assert_eq!(Value::Object(kwargs.variables), json!({"enable_thinking": false}));
+        assert!(kwargs.add_generation_prompt && !kwargs.continue_final_message);
+        let messages = json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]);
+        let continued = chat(json!({"messages": messages, "continue_final_message": true}));
+        assert!(continued.continue_final_message && !continued.add_generation_prompt);
+        assert!(!chat(json!({"add_generation_prompt": false})).add_generation_prompt);
+    }
+
+    #[test]
     fn the_model_and_the_messages_must_be_there() {
-        let param = |body: Value| read(body, "m").unwrap_err().param.unwrap();
+        let param = |body: Value| read(body, &served()).unwrap_err().param.unwrap();
         assert_eq!(param(json!({"messages": []})), "model");
         assert_eq!(param(json!({"model": 3})), "model");
         assert_eq!(param(json!({"model": "m"})), "messages");
         assert_eq!(param(json!({"model": "m", "messages": "Hi"})), "messages");
-        let unknown = read(json!({"model": "gpt"}), "m").unwrap_err();
+        let unknown = read(json!({"model": "gpt"}), &served()).unwrap_err();
         assert_eq!((unknown.status.as_u16(), unknown.code), (404, "model_not_found"));
     }
 }

@@ -83,32 +83,36 @@ fn token_ids(list: &[Value], at: &str) -> Result<Prompt, ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::testing::served;
 
-    fn with(key: &str, value: Value) -> Result<GenerateRequest, ApiError> {
+    fn with(key: &str, value: Value) -> Result<Vec<GenerateRequest>, ApiError> {
         let mut body = json!({"model": "m", "prompt": "Hi"});
         body[key] = value;
-        read(body, "m").map(|(request, _)| request)
+        read(body, &served()).map(|(requests, _)| requests)
     }
 
     #[test]
-    fn prompts_are_a_text_or_ids() {
-        for (value, prompt) in [
-            (json!("Hi"), Prompt::Text("Hi".into())),
-            (json!(["Hi"]), Prompt::Text("Hi".into())),
-            (json!([5, 6]), Prompt::Tokens(vec![5, 6])),
-            (json!([[5, 6]]), Prompt::Tokens(vec![5, 6])),
-            (json!([[]]), Prompt::Tokens(vec![])),
+    fn prompts_are_texts_or_ids_one_or_several() {
+        let text = |text: &str| Prompt::Text(text.into());
+        for (value, prompts) in [
+            (json!("Hi"), vec![text("Hi")]),
+            (json!(["Hi"]), vec![text("Hi")]),
+            (json!(["a", "b"]), vec![text("a"), text("b")]),
+            (json!([5, 6]), vec![Prompt::Tokens(vec![5, 6])]),
+            (json!([[5, 6]]), vec![Prompt::Tokens(vec![5, 6])]),
+            (json!([[5], [6]]), vec![Prompt::Tokens(vec![5]), Prompt::Tokens(vec![6])]),
+            (json!([[]]), vec![Prompt::Tokens(vec![])]),
         ] {
-            assert_eq!(with("prompt", value).unwrap().prompt, prompt);
+            let read: Vec<Prompt> = with("prompt", value).unwrap().into_iter().map(|request| request.prompt).collect();
+            assert_eq!(read, prompts);
         }
         for (value, param, said) in [
-            (json!(["a", "b"]), "prompt", "2 prompts"),
-            (json!([]), "prompt", "0 prompts"),
-            (json!([[1], [2]]), "prompt", "2 prompts"),
+            (json!([]), "prompt", "at least one"),
             (json!([1, "a"]), "prompt[1]", "token id"),
             (json!([-1]), "prompt[0]", "-1"),
             (json!([[1, 4_294_967_296u64]]), "prompt[0][1]", "4294967296"),
             (json!([null]), "prompt[0]", "null"),
+            (json!(["a", 1]), "prompt[1]", "the number 1"),
             (json!({}), "prompt", "an object"),
             (json!(null), "prompt", "missing"),
         ] {
@@ -120,9 +124,9 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_api() {
-        let request = with("logprobs", json!(0)).unwrap();
+        let request = with("logprobs", json!(0)).unwrap().remove(0);
         assert_eq!((request.max_tokens, request.logprobs), (Some(16), Some(0)));
-        assert_eq!(with("max_tokens", json!(3)).unwrap().max_tokens, Some(3));
+        assert_eq!(with("max_tokens", json!(3)).unwrap()[0].max_tokens, Some(3));
     }
 
     #[test]
@@ -131,7 +135,6 @@ mod tests {
             ("echo", json!(true)),
             ("suffix", json!("x")),
             ("best_of", json!(2)),
-            ("n", json!(2)),
             ("logprobs", json!(6)),
             ("logprobs", json!(true)),
             ("frequency_penalty", json!(100.0)),
@@ -140,7 +143,9 @@ mod tests {
         ] {
             assert_eq!(with(key, value).unwrap_err().param.as_deref(), Some(key));
         }
-        for (key, value) in [("echo", json!(false)), ("suffix", json!(null)), ("best_of", json!(1)), ("user", json!("u"))] {
+        for (key, value) in
+            [("echo", json!(false)), ("suffix", json!(null)), ("best_of", json!(1)), ("n", json!(2)), ("user", json!("u"))]
+        {
             assert!(with(key, value).is_ok());
         }
     }

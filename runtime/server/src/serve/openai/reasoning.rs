@@ -38,7 +38,8 @@ pub(super) fn read(fields: &mut Fields, served: &Served, chat: &mut Chat) -> Res
     Ok(())
 }
 
-fn kwargs(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
+/// `chat_template_kwargs`, which is the same in every dialect.
+pub(in crate::serve) fn kwargs(fields: &mut Fields) -> Result<Map<String, Value>, ApiError> {
     let name = fields.name("chat_template_kwargs");
     let variables = match fields.take("chat_template_kwargs") {
         None => return Ok(Map::new()),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use tenon_formats::tools::ToolChoice;
 
@@ -31,9 +30,33 @@ pub(in crate::serve) async fn completions(State(service): State<Arc<Service>>, r
     answer(service, Route::Completion, requests, delivery).await
 }
 
-/// Routes of the API that this server does not have.
-pub(in crate::serve) async fn not_implemented(uri: Uri) -> ApiError {
-    ApiError::not_implemented(uri.path(), "/v1/chat/completions, /v1/completions and /v1/models are")
+/// The first part of the routes of the API that this server does not have.
+const NOT_IMPLEMENTED: [&str; 18] = [
+    "assistants",
+    "audio",
+    "batches",
+    "chatkit",
+    "containers",
+    "conversations",
+    "embeddings",
+    "evals",
+    "files",
+    "fine_tuning",
+    "images",
+    "moderations",
+    "realtime",
+    "responses",
+    "threads",
+    "uploads",
+    "vector_stores",
+    "videos",
+];
+
+/// The error of such a route.
+pub(in crate::serve) fn not_implemented(path: &str) -> Option<ApiError> {
+    let first = path.strip_prefix("/v1/")?.split('/').next()?;
+    let known = NOT_IMPLEMENTED.contains(&first);
+    known.then(|| ApiError::not_implemented(path, "/v1/chat/completions, /v1/completions and /v1/models are"))
 }
 
 async fn answer(
@@ -47,12 +70,8 @@ async fn answer(
         Prompt::Chat(chat) => matches!(chat.tools.choice, ToolChoice::Named(_)),
         Prompt::Text(_) | Prompt::Tokens(_) => false,
     });
-    let reply = Reply {
-        logprobs,
-        is_named,
-        usage: delivery.include_usage,
-        ..Reply::new(route, &service.served.name, &service.fingerprint, seconds_since_1970())
-    };
+    let mut reply = Reply::new(route, &service.served.name, &service.fingerprint, seconds_since_1970());
+    (reply.logprobs, reply.is_named, reply.usage) = (logprobs, is_named, delivery.include_usage);
     let answer = service.generate_all(requests).await?;
     if delivery.stream {
         return Ok(stream::stream(service, reply, answer));
