@@ -97,7 +97,9 @@ fn special_tokens(given: &str) -> Result<Vec<(String, String)>, Failure> {
         json_file(Path::new(given)).map_err(|e| format!("--special-tokens: {e}"))?
     };
     let Some(tokens) = value.as_object() else { return Err("--special-tokens must be an object of names and texts".into()) };
-    if let Some((name, _)) = tokens.iter().find(|(name, token)| name.ends_with("_token") && !token.is_null() && text(token).is_none()) {
+    if let Some((name, _)) =
+        tokens.iter().find(|(name, token)| name.ends_with("_token") && !token.is_null() && text(token).is_none())
+    {
         return Err(format!("--special-tokens: `{name}` is no text").into());
     }
     Ok(named_tokens(Some(&value)))

@@ -51,9 +51,8 @@ pub(super) fn read(body: Value) -> Result<Chat, ApiError> {
         Value::Object(fields) => fields,
         other => return Err(wrong_type("the request", "an object", &other)),
     };
-    let mut messages = array(fields.remove("messages"), "messages")?.ok_or_else(|| {
-        ApiError::field("missing_required_parameter", "messages", "`messages` is missing")
-    })?;
+    let mut messages = array(fields.remove("messages"), "messages")?
+        .ok_or_else(|| ApiError::field("missing_required_parameter", "messages", "`messages` is missing"))?;
     for (i, message) in messages.iter_mut().enumerate() {
         calls_as_objects(message, &format!("messages[{i}]"))?;
     }

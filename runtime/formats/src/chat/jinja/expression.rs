@@ -285,7 +285,11 @@ impl<'t> Parser<'t> {
                         return Ok(name.to_owned());
                     }
                     let arguments = self.arguments()?;
-                    return Ok(if name == "loop" { format!("loop(__iter({arguments}))") } else { format!("{name}({arguments})") });
+                    return Ok(if name == "loop" {
+                        format!("loop(__iter({arguments}))")
+                    } else {
+                        format!("{name}({arguments})")
+                    });
                 }
             },
             Some(Kind::Text(text)) => {
@@ -301,11 +305,8 @@ impl<'t> Parser<'t> {
             Some(Kind::Float(_)) => "__infinity()".to_owned(),
             Some(Kind::Operator("(")) => {
                 self.at += 1;
-                let value = if self.is_operator(")") {
-                    "__tuple()".to_owned()
-                } else {
-                    self.nested(|parser| parser.tuple(true, &[]))?
-                };
+                let value =
+                    if self.is_operator(")") { "__tuple()".to_owned() } else { self.nested(|parser| parser.tuple(true, &[]))? };
                 self.expect_operator(")")?;
                 return Ok(value);
             }

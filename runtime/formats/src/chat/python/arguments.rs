@@ -43,9 +43,9 @@ impl Arguments {
         values.resize(names.len(), None);
         for (name, value) in keywords {
             let at = names.iter().position(|known| *known == name);
-            let slot = at.map(|at| &mut values[at]).ok_or_else(|| {
-                raise(format!("{function}() got an unexpected keyword argument '{name}'"))
-            })?;
+            let slot = at
+                .map(|at| &mut values[at])
+                .ok_or_else(|| raise(format!("{function}() got an unexpected keyword argument '{name}'")))?;
             if slot.replace(value).is_some() {
                 return Err(raise(format!("{function}() got multiple values for argument '{name}'")));
             }

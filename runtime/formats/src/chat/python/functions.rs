@@ -1,8 +1,8 @@
 //! What templates call by name, and what [`rewrite`](crate::chat::jinja) makes calls of.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueOrKwargs};
 use minijinja::{Environment, Error, State};
@@ -34,12 +34,18 @@ const FUNCTIONS: &[Native] = &[
     Native { name: "__held", call: |_, arguments| held(arguments.first().unwrap_or(&Value::UNDEFINED)) },
     Native { name: "__list", call: |_, arguments| list(arguments.to_vec()) },
     Native { name: "__tuple", call: |_, arguments| tuple(arguments.to_vec()) },
-    Native { name: "__dict", call: |_, arguments| dict(arguments.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()) },
+    Native {
+        name: "__dict",
+        call: |_, arguments| dict(arguments.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()),
+    },
     Native { name: "__load", call: no_loader },
     Native { name: "range", call: range },
     Native { name: "dict", call: make_dict },
     Native { name: "namespace", call: namespace },
-    Native { name: "cycler", call: |_, arguments| Ok(Value::from_object(Cycler { items: arguments.to_vec(), at: AtomicUsize::new(0) })) },
+    Native {
+        name: "cycler",
+        call: |_, arguments| Ok(Value::from_object(Cycler { items: arguments.to_vec(), at: AtomicUsize::new(0) })),
+    },
     Native { name: "joiner", call: joiner },
 ];
 

@@ -21,9 +21,10 @@ pub(super) fn items(state: &State, value: &Value) -> Result<Vec<Value>, Error> {
             Some(object) if object.is::<Sequence>() => {
                 object.downcast_ref::<Sequence>().map(|sequence| sequence.items.clone()).unwrap_or_default()
             }
-            Some(object) if object.is::<Dict>() => {
-                object.downcast_ref().map(|dict: &Dict| dict.entries.iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default()
-            }
+            Some(object) if object.is::<Dict>() => object
+                .downcast_ref()
+                .map(|dict: &Dict| dict.entries.iter().map(|(key, _)| key.clone()).collect())
+                .unwrap_or_default(),
             Some(object) if object.is::<View>() => object.downcast_ref::<View>().map_or(Ok(Vec::new()), View::items)?,
             Some(object) if object.is::<Generator>() => {
                 object.downcast_ref::<Generator>().map(Generator::take).unwrap_or_default()

@@ -193,7 +193,9 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_an_error() {
-        for expression in ["missing|tojson", "v.items()|tojson", "[1]|map('string')|tojson", "range(2)|tojson", "{(1, 2): 3}|tojson"] {
+        for expression in
+            ["missing|tojson", "v.items()|tojson", "[1]|map('string')|tojson", "range(2)|tojson", "{(1, 2): 3}|tojson"]
+        {
             assert!(render(expression).is_err(), "{expression}");
         }
     }

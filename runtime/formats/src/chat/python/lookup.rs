@@ -225,12 +225,14 @@ pub(super) fn path(state: &State, value: &Value, path: &Value) -> Result<Value, 
 
 /// Whether a value can be called.
 pub(super) fn is_callable(value: &Value) -> bool {
-    value.is_undefined() || kind(value) == Kind::Other && {
-        let shown = format!("{value:?}");
-        value.downcast_object_ref::<Method>().is_some() || value.downcast_object_ref::<super::Native>().is_some()
-            || shown.starts_with("<macro")
-            || value.as_object().is_some_and(|object| object.type_name().contains("Function"))
-    }
+    value.is_undefined()
+        || kind(value) == Kind::Other && {
+            let shown = format!("{value:?}");
+            value.downcast_object_ref::<Method>().is_some()
+                || value.downcast_object_ref::<super::Native>().is_some()
+                || shown.starts_with("<macro")
+                || value.as_object().is_some_and(|object| object.type_name().contains("Function"))
+        }
 }
 
 /// What `__attr` and `__item` are given.

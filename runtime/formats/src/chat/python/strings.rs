@@ -186,7 +186,9 @@ fn is(text: &str, name: &str) -> Result<bool, Error> {
         matches!(c, '²' | '³' | '¹' | '⁰' | '⁴'..='⁹' | '₀'..='₉' | '①'..='⑨' | '⑴'..='⑼' | '⒈'..='⒐')
     }
     fn is_decimal(c: char) -> bool {
-        c.is_numeric() && !is_superscript(c) && !matches!(c, '¼'..='¾' | '\u{2150}'..='\u{218f}' | '①'..='⓿' | '\u{3007}'..='\u{32ff}')
+        c.is_numeric()
+            && !is_superscript(c)
+            && !matches!(c, '¼'..='¾' | '\u{2150}'..='\u{218f}' | '①'..='⓿' | '\u{3007}'..='\u{32ff}')
             && !('\u{3400}'..='\u{9fff}').contains(&c)
     }
     Ok(match name {
@@ -268,9 +270,8 @@ fn find(text: &str, name: &str, arguments: &[Value]) -> Result<Value, Error> {
     let wanted = arguments.string(0)?;
     let found = part(text, &arguments, 1)?;
     if name == "count" {
-        let count = found.map_or(0, |(part, _)| {
-            if wanted.is_empty() { part.chars().count() + 1 } else { part.matches(wanted).count() }
-        });
+        let count =
+            found.map_or(0, |(part, _)| if wanted.is_empty() { part.chars().count() + 1 } else { part.matches(wanted).count() });
         return Ok(Value::from(count));
     }
     let place = found.and_then(|(part, start)| {
@@ -357,8 +358,7 @@ fn by_spaces(text: &str, most: usize, from_right: bool) -> Vec<&str> {
 
 /// `str.splitlines`.
 pub(super) fn lines(text: &str, keep_ends: bool) -> Vec<&str> {
-    const ENDS: [char; 11] =
-        ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}', '\n'];
+    const ENDS: [char; 11] = ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}', '\n'];
     let mut lines = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(ENDS) {

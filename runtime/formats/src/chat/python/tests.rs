@@ -28,16 +28,15 @@ const TESTS: &[(&str, Test)] = &[
     }),
     ("float", |_, v| Ok(kind(v) == Kind::Float)),
     ("integer", |_, v| Ok(kind(v) == Kind::Int)),
-    ("iterable", |_, v| {
-        Ok(!matches!(kind(v), Kind::None | Kind::Bool | Kind::Int | Kind::Float | Kind::Other))
-    }),
+    ("iterable", |_, v| Ok(!matches!(kind(v), Kind::None | Kind::Bool | Kind::Int | Kind::Float | Kind::Other))),
     ("lower", |state, v| strings::is_lower_or_upper(&text::str(state, v)?, false)),
     ("mapping", |_, v| Ok(kind(v) == Kind::Dict)),
     ("none", |_, v| Ok(v.is_none())),
     ("number", |_, v| Ok(Number::of(v).is_some())),
     ("odd", |state, v| remainder(state, v, &Value::from(2)).map(|rest| rest == Value::from(1))),
     ("sequence", |_, v| {
-        Ok(matches!(kind(v), Kind::Undefined | Kind::Str | Kind::List | Kind::Tuple | Kind::Dict | Kind::Range) && iterate::length(v).is_some())
+        Ok(matches!(kind(v), Kind::Undefined | Kind::Str | Kind::List | Kind::Tuple | Kind::Dict | Kind::Range)
+            && iterate::length(v).is_some())
     }),
     ("string", |_, v| Ok(kind(v) == Kind::Str)),
     ("test", |state, v| {
@@ -88,11 +87,9 @@ pub(super) fn install(environment: &mut Environment<'static>) {
         });
     }
     for &(name, test) in AGAINST {
-        environment.add_test(name, move |state: &mut State, arguments: Rest<ValueOrKwargs>| {
-            match given(arguments).as_slice() {
-                [value, other] if !other.is_kwargs() => test(state, value, other),
-                _ => Err(raise(format!("the test '{name}' takes one argument"))),
-            }
+        environment.add_test(name, move |state: &mut State, arguments: Rest<ValueOrKwargs>| match given(arguments).as_slice() {
+            [value, other] if !other.is_kwargs() => test(state, value, other),
+            _ => Err(raise(format!("the test '{name}' takes one argument"))),
         });
     }
 }

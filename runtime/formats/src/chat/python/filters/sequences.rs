@@ -166,11 +166,7 @@ fn unique(state: &mut State, arguments: &[Value]) -> Result<Value, Error> {
 }
 
 /// A generator of what a step keeps of each item. What it raises is raised where the generator is read.
-fn lazily(
-    state: &State,
-    value: &Value,
-    step: &mut dyn FnMut(Value) -> Result<Option<Value>, Error>,
-) -> Result<Value, Error> {
+fn lazily(state: &State, value: &Value, step: &mut dyn FnMut(Value) -> Result<Option<Value>, Error>) -> Result<Value, Error> {
     match iterate::items(state, value) {
         Ok(items) => generator(items.into_iter().filter_map(|item| step(item).transpose())),
         Err(error) => generator(std::iter::once(Err(error))),

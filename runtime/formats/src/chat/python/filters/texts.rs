@@ -273,7 +273,8 @@ fn word_wrap(state: &mut State, arguments: &[Value]) -> Result<Value, Error> {
         return Err(raise("wordwrap() of hyphens is not known"));
     }
     charge(state, source.len().saturating_mul(wrap.len() + 1))?;
-    let lines: Vec<String> = strings::lines(source, false).iter().map(|line| wrapped(line, width, break_long).join(wrap)).collect();
+    let lines: Vec<String> =
+        strings::lines(source, false).iter().map(|line| wrapped(line, width, break_long).join(wrap)).collect();
     Ok(Value::from(lines.join(wrap)))
 }
 
