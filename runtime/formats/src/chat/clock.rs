@@ -167,6 +167,27 @@ mod tests {
     }
 
     #[test]
+    fn further_directives_are_python_s() {
+        let noon = Clock::Fixed(1_783_166_400);
+        let text = noon.format("%c|%x|%X|%R|%w|%u|%U|%W|%f|[%Z%z]").unwrap();
+        assert_eq!(text, "Sat Jul  4 12:00:00 2026|07/04/26|12:00:00|12:00|6|6|26|26|000000|[]");
+    }
+
+    #[test]
+    fn a_time_is_read_as_it_is_written() {
+        for text in ["2026-07-04T12:00:00Z", "2026-07-04 12:00:00", "2026-07-04t12:00:00.5+02:00", "2026-07-04T12:00:00-11:30"] {
+            assert_eq!(Clock::at(text), Some(Clock::Fixed(1_783_166_400)), "{text}");
+        }
+        for text in [
+            "", "2026-07-04", "2026-02-29T12:00:00Z", "2026-13-01T00:00:00Z", "2026-07-04T24:00:00Z", "2026-07-04T12:00Z",
+            "2026-07-04T12:00:00+2", "2026-07-04T12:00:00Zx", "1969-12-31T23:59:59Z", "2026-07-04T12:00:00.Z", "2026-7-4T12:00:00Z",
+        ] {
+            assert_eq!(Clock::at(text), None, "{text}");
+        }
+        assert_eq!(Clock::at("2028-02-29T00:00:00Z").unwrap().format("%F").unwrap(), "2028-02-29");
+    }
+
+    #[test]
     fn every_day_of_two_centuries_is_the_day_after_the_last() {
         let mut last = civil(0);
         for day in 1..73_000 {
