@@ -1,6 +1,7 @@
 //! A compiled template: the environment that transformers gives to chat templates.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value as Jinja};
@@ -16,7 +17,8 @@ pub struct ChatTemplate {
     has_tool_template: bool,
     knows_developer: bool,
     special_tokens: Vec<(String, String)>,
-    empty_content: bool,
+    /// Found out where it is first asked for: a template that renders what it is given as it is never needs it.
+    empty_content: OnceLock<bool>,
     /// `None` for a model that calls no tools.
     pub(super) tools: Option<ToolFormat>,
     /// `None` for a model that does not reason.
@@ -74,6 +76,8 @@ impl ChatTemplate {
         let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
         environment.set_syntax(syntax.map_err(|e| TemplateError::Compile(place(&e, false)))?);
         environment.set_fuel(Some(FUEL));
+        // Otherwise an error in a debug build holds every variable, written out without any fuel.
+        environment.set_debug(false);
         python::install(&mut environment);
         environment.add_function("raise_exception", raise_exception);
         environment.add_function("strftime_now", move |format: &str| clock.format(format));
@@ -86,17 +90,15 @@ impl ChatTemplate {
         if let Some(tools) = &source.tool_use {
             add("tools", tools, true)?;
         }
-        let mut template = Self {
+        Ok(Self {
             environment,
             has_tool_template: source.tool_use.is_some(),
             knows_developer: source.default.contains("developer"),
             special_tokens: special_tokens.to_vec(),
-            empty_content: false,
+            empty_content: OnceLock::new(),
             tools: None,
             reasoning: None,
-        };
-        template.empty_content = template.wants_empty_content();
-        Ok(template)
+        })
     }
 
     /// How tools are declared; `None` for a model that calls none.
@@ -127,7 +129,7 @@ impl ChatTemplate {
 
     /// The content of an assistant's message that has calls and no words.
     pub(super) fn no_content(&self) -> Value {
-        if self.empty_content { Value::from("") } else { Value::Null }
+        if *self.empty_content.get_or_init(|| self.wants_empty_content()) { Value::from("") } else { Value::Null }
     }
 
     /// The text of a conversation as it is. Everything outside goes through [`prompt`](super::prompt()).

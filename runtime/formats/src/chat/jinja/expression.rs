@@ -85,6 +85,30 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// Whether the loop whose tag is being read has an `else`, and `break` or `continue` in its body.
+    pub(super) fn is_left_early(&self) -> bool {
+        let names = self.tokens[self.at..].windows(2).filter_map(|pair| match (&pair[0].kind, &pair[1].kind) {
+            (Kind::BlockBegin, Kind::Name(name)) => Some(name.as_str()),
+            _ => None,
+        });
+        // Whether each is a loop.
+        let mut open = vec![true];
+        let (mut leaves, mut has_else) = (false, false);
+        for name in names {
+            match name {
+                "for" | "if" => open.push(name == "for"),
+                "endfor" | "endif" => drop(open.pop()),
+                "else" => has_else |= open.len() == 1,
+                "break" | "continue" => leaves |= !has_else && open[1..].iter().all(|is_loop| !is_loop),
+                _ => {}
+            }
+            if open.is_empty() {
+                break;
+            }
+        }
+        leaves && has_else
+    }
+
     pub(super) fn expect_end(&mut self, end: &Kind) -> Result<(), SyntaxError> {
         if self.kind() != Some(end) {
             return Err(self.unexpected("the end of the tag"));

@@ -7,7 +7,7 @@ use super::lexer::{Kind, tokens};
 /// The template in the form that minijinja gets: whitespace is trimmed already, and expressions are calls.
 pub(in crate::chat) fn rewrite(source: &str) -> Result<String, SyntaxError> {
     let tokens = tokens(source)?;
-    let mut writer = Writer { out: String::with_capacity(source.len() * 2), line: 1 };
+    let mut writer = Writer { out: String::with_capacity(source.len() * 2), line: 1, open: Vec::new(), watched: 0 };
     let mut parser = Parser::new(&tokens);
     while let Some(token) = parser.next() {
         match &token.kind {
@@ -26,6 +26,9 @@ pub(in crate::chat) fn rewrite(source: &str) -> Result<String, SyntaxError> {
 struct Writer {
     out: String,
     line: usize,
+    /// The `if` and `for` around, innermost last; a loop that is watched with the number of its watch.
+    open: Vec<Option<usize>>,
+    watched: usize,
 }
 
 impl Writer {
@@ -47,6 +50,22 @@ impl Writer {
         self.push(end);
     }
 
+    /// Jinja2 takes the `else` of a loop unless the body was left at its end once, so also after nothing but `break` and `continue`;
+    /// minijinja takes it after no iteration. What tells is a namespace that the end of the body sets.
+    fn watch(&mut self, line: usize) -> usize {
+        self.watched += 1;
+        let number = self.watched;
+        self.tag(line, "{%", &format!("set __watch{number} = namespace(__dict(\"ended\", false))"), "%}");
+        number
+    }
+
+    fn watched_else(&mut self, line: usize, number: usize) {
+        self.tag(line, "{%", &format!("set __watch{number}.ended = true"), "%}");
+        for inside in ["endfor", &format!("if not __attr(__watch{number}, \"ended\")"), "with"] {
+            self.tag(line, "{%", inside, "%}");
+        }
+    }
+
     fn push(&mut self, text: &str) {
         self.line += text.matches('\n').count();
         self.out.push_str(text);
@@ -56,7 +75,33 @@ impl Writer {
 fn statement(parser: &mut Parser, writer: &mut Writer, line: usize) -> Result<(), SyntaxError> {
     let name = parser.expect_name()?;
     let inside = match name.as_str() {
-        "if" | "elif" => format!("{name} {}", parser.tuple(false, &[])?),
+        "if" | "elif" => {
+            if name == "if" {
+                writer.open.push(None);
+            }
+            format!("{name} {}", parser.tuple(false, &[])?)
+        }
+        "else" => {
+            if let Some(Some(number)) = writer.open.last().copied() {
+                parser.skip_operator(":");
+                parser.expect_end(&Kind::BlockEnd)?;
+                writer.watched_else(line, number);
+                return Ok(());
+            }
+            name
+        }
+        "endif" => {
+            writer.open.pop();
+            name
+        }
+        "endfor" => {
+            if writer.open.pop().flatten().is_some() {
+                writer.tag(line, "{%", "endwith", "%}");
+                "endif".to_owned()
+            } else {
+                name
+            }
+        }
         "for" => {
             let target = parser.target(&["in"], false)?;
             parser.expect_keyword("in")?;
@@ -64,7 +109,12 @@ fn statement(parser: &mut Parser, writer: &mut Writer, line: usize) -> Result<()
             if parser.skip_keyword("if") {
                 inside = format!("{inside} if {}", parser.expression()?);
             }
-            if parser.skip_keyword("recursive") {
+            let recursive = parser.skip_keyword("recursive");
+            // The turns of a recursive loop would share one watch.
+            let is_watched = !recursive && parser.is_left_early();
+            let watch = is_watched.then(|| writer.watch(line));
+            writer.open.push(watch);
+            if recursive {
                 inside.push_str(" recursive");
             }
             inside
@@ -128,8 +178,7 @@ fn statement(parser: &mut Parser, writer: &mut Writer, line: usize) -> Result<()
         // They mark the assistant's tokens for training, and have a scope of their own.
         "generation" => "with".to_owned(),
         "endgeneration" => "endwith".to_owned(),
-        "else" | "endif" | "endfor" | "endset" | "endwith" | "endmacro" | "endcall" | "endfilter" | "endautoescape" | "break"
-        | "continue" => name,
+        "endset" | "endwith" | "endmacro" | "endcall" | "endfilter" | "endautoescape" | "break" | "continue" => name,
         other => return Err(SyntaxError { message: format!("unknown tag `{other}`"), line }),
     };
     parser.skip_operator(":");
