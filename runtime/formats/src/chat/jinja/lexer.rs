@@ -40,6 +40,8 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, SyntaxError> {
     Ok(lexer.out)
 }
 
+type IsDigit = fn(&u8) -> bool;
+
 struct Lexer<'a> {
     rest: &'a str,
     line: usize,
@@ -219,7 +221,7 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self) -> Result<(), SyntaxError> {
         let bytes = self.rest.as_bytes();
-        let digits = |from: usize, is_digit: fn(&u8) -> bool| {
+        let digits = |from: usize, is_digit: IsDigit| {
             let mut at = from;
             while bytes.get(at).is_some_and(is_digit)
                 || (at > from && bytes.get(at) == Some(&b'_') && bytes.get(at + 1).is_some_and(is_digit))
@@ -228,7 +230,7 @@ impl<'a> Lexer<'a> {
             }
             at
         };
-        let radix: Option<(u32, fn(&u8) -> bool)> = match bytes.get(1).map(u8::to_ascii_lowercase) {
+        let radix: Option<(u32, IsDigit)> = match bytes.get(1).map(u8::to_ascii_lowercase) {
             Some(b'x') => Some((16, u8::is_ascii_hexdigit)),
             Some(b'o') => Some((8, |b| matches!(b, b'0'..=b'7'))),
             Some(b'b') => Some((2, |b| matches!(b, b'0' | b'1'))),

@@ -8,6 +8,7 @@
 
 mod expression;
 mod lexer;
+mod parser;
 mod rewrite;
 
 pub(super) use rewrite::rewrite;

@@ -1,8 +1,9 @@
 //! Statements, as they are but for their expressions.
 
 use super::SyntaxError;
-use super::expression::{Parser, quoted};
+use super::expression::quoted;
 use super::lexer::{Kind, tokens};
+use super::parser::Parser;
 
 /// The template in the form that minijinja gets: whitespace is trimmed already, and expressions are calls.
 pub(in crate::chat) fn rewrite(source: &str) -> Result<String, SyntaxError> {

@@ -60,7 +60,7 @@ fn parse_int(text: &str, base: i64) -> Option<i128> {
     };
     let prefixed = |prefix: char| {
         let mut chars = digits.chars();
-        (chars.next() == Some('0') && chars.next().is_some_and(|c| c.eq_ignore_ascii_case(&prefix))).then(|| chars.as_str())
+        (chars.next() == Some('0') && chars.next().is_some_and(|c| c.eq_ignore_ascii_case(&prefix))).then_some(chars.as_str())
     };
     let (base, digits) = match base {
         16 => (16, prefixed('x').unwrap_or(digits)),
