@@ -9,7 +9,7 @@ use tenon_core::weights::Checkpoint;
 
 pub use tenon_formats::chat::{
     ChatTemplate, Clock, Conversation, Fault, Settings, TemplateError as PromptError, TemplateFiles, TemplateSource, ToolFormat,
-    ToolSettings, ToolSource, message, prepare, prompt,
+    ToolSettings, ToolSource, message, prepare, prompt, verbatim,
 };
 
 use crate::tokenizer::{Tokenizer, TokenizerError, optional_json};

@@ -217,10 +217,23 @@ pub struct ChatArgs {
 #[derive(Debug, Args)]
 pub struct RenderArgs {
     /// The model, as `list` names it
-    pub name: String,
-    /// A file with the body of a request to /v1/chat/completions or /v1/completions, tools included
+    #[arg(required_unless_present = "template", conflicts_with = "template")]
+    pub name: Option<String>,
+    /// A template in place of a model's: a Jinja file, or a tokenizer_config.json or chat_template.json that has one. A model's
+    /// name stands for the model
+    #[arg(long, value_name = "FILE|NAME")]
+    pub template: Option<PathBuf>,
+    /// A file with the body of a request, in OpenAI's or Anthropic's form, tools included. For a template file it needs no `model`,
+    /// and what no API knows is a variable of the template
     #[arg(long, value_name = "FILE")]
     pub request: PathBuf,
+    /// Special tokens for a template file: an object such as {"bos_token": "<s>"}, or a file that has them, such as
+    /// special_tokens_map.json [default: those of tokenizer_config.json, where that has the template]
+    #[arg(long, value_name = "JSON")]
+    pub special_tokens: Option<String>,
+    /// The date and time that a template file prints, such as 2026-07-04T12:00:00Z [default: now, in UTC]
+    #[arg(long, value_name = "RFC3339")]
+    pub now: Option<String>,
     /// A checkpoint directory or a .gguf file [default: where `pull` puts them]
     #[arg(long, value_name = "PATH")]
     pub weights: Option<PathBuf>,

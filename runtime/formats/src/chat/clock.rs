@@ -13,9 +13,44 @@ pub enum Clock {
 
 const MONTHS: [&str; 12] =
     ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+/// 1970 began with the first of them.
 const DAYS: [&str; 7] = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
+fn two_or_four_digits(text: &str) -> Option<u64> {
+    let is_digits = matches!(text.len(), 2 | 4) && text.bytes().all(|b| b.is_ascii_digit());
+    text.parse().ok().filter(|_| is_digits)
+}
+
 impl Clock {
+    /// The time that a text in the form of RFC 3339 names, or a date and time without an offset. An offset does not move it: what
+    /// stands in the text is what templates print.
+    pub fn at(text: &str) -> Option<Self> {
+        let (date, time) = text.split_once(['T', 't', ' '])?;
+        let numbers = |text: &str, by: char| {
+            let parts: Option<Vec<u64>> = text.split(by).map(two_or_four_digits).collect();
+            <[u64; 3]>::try_from(parts?).ok()
+        };
+        let offset = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+        let (time, offset) = time.split_at(offset);
+        let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        let is_offset = match offset.strip_prefix(['+', '-']) {
+            Some(offset) => offset.split_once(':').is_some_and(|(hours, minutes)| {
+                two_or_four_digits(hours).is_some_and(|h| h < 24) && two_or_four_digits(minutes).is_some_and(|m| m < 60)
+            }),
+            None => offset.len() < 2,
+        };
+        let ([year, month, day], [hour, minute, second]) = (numbers(date, '-')?, numbers(time, ':')?);
+        let days = |year, month| days_from_civil(year, month, 1);
+        let is_month = (1970..10_000).contains(&year) && (1..=12).contains(&month);
+        let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+        let is_day = is_month && (1..=days(next.0, next.1) - days(year, month)).contains(&day);
+        let is_time = hour < 24 && minute < 60 && second < 60 && !fraction.is_empty();
+        if !(is_day && is_time && is_offset && fraction.bytes().all(|b| b.is_ascii_digit())) {
+            return None;
+        }
+        Some(Self::Fixed(days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second))
+    }
+
     fn seconds(self) -> u64 {
         match self {
             Self::Fixed(seconds) => seconds,
@@ -33,6 +68,8 @@ impl Clock {
         let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
         let month_name = MONTHS[month as usize - 1];
         let day_name = DAYS[(days % 7) as usize];
+        // Sunday is 0, and so is the first of January.
+        let (weekday, year_day) = ((days + 4) % 7, days - days_from_civil(year, 1, 1));
         let mut out = String::new();
         let mut chars = format.chars();
         while let Some(c) = chars.next() {
@@ -57,7 +94,7 @@ impl Clock {
                 Some('b' | 'h') => month_name[..3].to_owned(),
                 Some('d') => number(day, 2),
                 Some('e') => format!("{day:2}"),
-                Some('j') => number(1 + days - days_from_civil(year, 1, 1), 3),
+                Some('j') => number(1 + year_day, 3),
                 Some('A') => day_name.to_owned(),
                 Some('a') => day_name[..3].to_owned(),
                 Some('H') => number(hour, 2),
@@ -67,8 +104,20 @@ impl Clock {
                 Some('p') => if hour < 12 { "AM" } else { "PM" }.to_owned(),
                 Some('F') => format!("{year}-{month:02}-{day:02}"),
                 Some('T') => format!("{hour:02}:{minute:02}:{second:02}"),
-                Some('Z') => "UTC".to_owned(),
-                Some('z') => "+0000".to_owned(),
+                Some('R') => format!("{hour:02}:{minute:02}"),
+                Some('D' | 'x') => format!("{month:02}/{day:02}/{:02}", year % 100),
+                Some('X') => format!("{hour:02}:{minute:02}:{second:02}"),
+                Some('c') => format!("{} {} {day:2} {hour:02}:{minute:02}:{second:02} {year}", &day_name[..3], &month_name[..3]),
+                Some('C') => number(year / 100, 2),
+                Some('w') => weekday.to_string(),
+                Some('u') => ((weekday + 6) % 7 + 1).to_string(),
+                Some('U') => number((year_day + 7 - weekday) / 7, 2),
+                Some('W') => number((year_day + 7 - (weekday + 6) % 7) / 7, 2),
+                Some('f') => "000000".to_owned(),
+                Some('n') => "\n".to_owned(),
+                Some('t') => "\t".to_owned(),
+                // The reference's time has no zone, and prints none.
+                Some('Z' | 'z') => String::new(),
                 Some('%') => "%".to_owned(),
                 other => {
                     let what = format!("strftime_now does not know `%{}`", other.map_or(String::new(), String::from));
@@ -115,6 +164,36 @@ mod tests {
         let unknown = noon.format("%Q").unwrap_err();
         assert!(unknown.to_string().contains("strftime_now does not know `%Q`"));
         assert!(noon.format("%").is_err());
+    }
+
+    #[test]
+    fn further_directives_are_python_s() {
+        let noon = Clock::Fixed(1_783_166_400);
+        let text = noon.format("%c|%x|%X|%R|%w|%u|%U|%W|%f|[%Z%z]").unwrap();
+        assert_eq!(text, "Sat Jul  4 12:00:00 2026|07/04/26|12:00:00|12:00|6|6|26|26|000000|[]");
+    }
+
+    #[test]
+    fn a_time_is_read_as_it_is_written() {
+        for text in ["2026-07-04T12:00:00Z", "2026-07-04 12:00:00", "2026-07-04t12:00:00.5+02:00", "2026-07-04T12:00:00-11:30"] {
+            assert_eq!(Clock::at(text), Some(Clock::Fixed(1_783_166_400)), "{text}");
+        }
+        for text in [
+            "",
+            "2026-07-04",
+            "2026-02-29T12:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-07-04T24:00:00Z",
+            "2026-07-04T12:00Z",
+            "2026-07-04T12:00:00+2",
+            "2026-07-04T12:00:00Zx",
+            "1969-12-31T23:59:59Z",
+            "2026-07-04T12:00:00.Z",
+            "2026-7-4T12:00:00Z",
+        ] {
+            assert_eq!(Clock::at(text), None, "{text}");
+        }
+        assert_eq!(Clock::at("2028-02-29T00:00:00Z").unwrap().format("%F").unwrap(), "2028-02-29");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a spec should say about a template.
 
 use super::{ChatTemplate, Clock, Fault, Settings, TemplateError, TemplateSource, ToolSettings, prepare};
+use crate::tools::{Teaching, ToolParser};
 
 /// What was found out about a template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,21 +30,32 @@ pub fn detect(source: &TemplateSource) -> Detected {
         return Detected { faults, ..Detected::default() };
     }
     let facts = ChatTemplate::compile(source, &tokens, Clock::Fixed(0)).and_then(|template| template.facts());
-    let facts = match facts {
-        Ok(facts) => facts,
+    let first_fit = |parsers: Vec<ToolParser>| {
+        let mut candidates = parsers.into_iter().flat_map(|parser| {
+            [(true, true), (true, false), (false, true), (false, false)].map(move |(steering, thinking)| {
+                let tools = ToolSettings { parser, skip_template_tools: false, steering, thinking };
+                Settings { tools: Some(tools), ..plain }
+            })
+        });
+        candidates.find(|settings| fits(*settings).is_ok())
+    };
+    match facts {
+        Ok(facts) => {
+            let settings = first_fit(facts.readers()).unwrap_or(plain);
+            Detected { settings, declares_tools: facts.declares_tools, faults: Vec::new() }
+        }
         Err(TemplateError::Compile(place) | TemplateError::Render(place)) => {
-            let fault = Fault::Probe { probe: "a conversation with a tool", place };
-            return Detected { settings: plain, declares_tools: false, faults: vec![fault] };
+            // A parser whose prompt stands alone never gives it a tool to fail at.
+            let alone = ToolParser::ALL.into_iter().filter(|parser| parser.teaching() == Teaching::OwnAlone).collect();
+            match first_fit(alone) {
+                Some(settings) => Detected { settings, declares_tools: true, faults: Vec::new() },
+                None => {
+                    let fault = Fault::Probe { probe: "a conversation with a tool", place };
+                    Detected { settings: plain, declares_tools: false, faults: vec![fault] }
+                }
+            }
         }
         // It refuses tools in its own words.
-        Err(_) => return Detected { settings: plain, ..Detected::default() },
-    };
-    let candidates = facts.readers().into_iter().flat_map(|parser| {
-        [(true, true), (true, false), (false, true), (false, false)].map(move |(steering, thinking)| {
-            let tools = ToolSettings { parser, skip_template_tools: false, steering, thinking };
-            Settings { tools: Some(tools), ..plain }
-        })
-    });
-    let settings = candidates.into_iter().find(|settings| fits(*settings).is_ok()).unwrap_or(plain);
-    Detected { settings, declares_tools: facts.declares_tools, faults: Vec::new() }
+        Err(_) => Detected { settings: plain, ..Detected::default() },
+    }
 }

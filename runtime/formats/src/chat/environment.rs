@@ -1,13 +1,14 @@
 //! A compiled template: the environment that transformers gives to chat templates.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Serde, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, Value as Jinja, context};
+use minijinja::{Environment, Error, ErrorKind, Value as Jinja};
 use serde_json::Value;
 
-use super::{Clock, Conversation, TemplateSource, ToolFormat, json};
+use super::jinja::{self, SyntaxError};
+use super::{Clock, Conversation, TemplateSource, ToolFormat, python};
 use crate::tools::ReasoningParser;
 
 /// A compiled chat template, with the way in which tools are declared in it.
@@ -16,7 +17,8 @@ pub struct ChatTemplate {
     has_tool_template: bool,
     knows_developer: bool,
     special_tokens: Vec<(String, String)>,
-    empty_content: bool,
+    /// Found out where it is first asked for: a template that renders what it is given as it is never needs it.
+    empty_content: OnceLock<bool>,
     /// `None` for a model that calls no tools.
     pub(super) tools: Option<ToolFormat>,
     /// `None` for a model that does not reason.
@@ -69,32 +71,34 @@ const FUEL: u64 = 100_000_000;
 impl ChatTemplate {
     /// Compiles a template. [`prepare`](super::prepare()) also tries it.
     pub fn compile(source: &TemplateSource, special_tokens: &[(String, String)], clock: Clock) -> Result<Self, TemplateError> {
-        let mut environment = Environment::new();
+        let mut environment = Environment::empty();
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
         environment.set_syntax(syntax.map_err(|e| TemplateError::Compile(place(&e, false)))?);
         environment.set_fuel(Some(FUEL));
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.add_test("iterable", is_iterable);
-        environment.add_filter("tojson", json::tojson);
+        // Otherwise an error in a debug build holds every variable, written out without any fuel.
+        environment.set_debug(false);
+        python::install(&mut environment);
         environment.add_function("raise_exception", raise_exception);
         environment.add_function("strftime_now", move |format: &str| clock.format(format));
-        let compile = |tool_use| move |e: Error| TemplateError::Compile(place(&e, tool_use));
-        environment.add_template_owned("chat", without_generation_tags(&source.default)).map_err(compile(false))?;
+        let mut add = |name: &'static str, source: &str, tool_use| {
+            let unfit = |e: SyntaxError| Place { message: format!("syntax error: {}", e.message), line: Some(e.line), tool_use };
+            let text = jinja::rewrite(source).map_err(|e| TemplateError::Compile(unfit(e)))?;
+            environment.add_template_owned(name, text).map_err(|e| TemplateError::Compile(place(&e, tool_use)))
+        };
+        add("chat", &source.default, false)?;
         if let Some(tools) = &source.tool_use {
-            environment.add_template_owned("tools", without_generation_tags(tools)).map_err(compile(true))?;
+            add("tools", tools, true)?;
         }
-        let mut template = Self {
+        Ok(Self {
             environment,
             has_tool_template: source.tool_use.is_some(),
             knows_developer: source.default.contains("developer"),
             special_tokens: special_tokens.to_vec(),
-            empty_content: false,
+            empty_content: OnceLock::new(),
             tools: None,
             reasoning: None,
-        };
-        template.empty_content = template.wants_empty_content();
-        Ok(template)
+        })
     }
 
     /// How tools are declared; `None` for a model that calls none.
@@ -112,6 +116,11 @@ impl ChatTemplate {
         Self { tools: Some(tools), ..self }
     }
 
+    /// With reasoning in the marks of this parser, untried.
+    pub fn with_reasoning(self, reasoning: Option<ReasoningParser>) -> Self {
+        Self { reasoning, ..self }
+    }
+
     /// Whether the template has a role `developer`. To others, such messages are those of the system, whose name the role was
     /// before: a template that prints any role would print one that the model has never seen.
     pub(super) fn knows_developer(&self) -> bool {
@@ -120,7 +129,7 @@ impl ChatTemplate {
 
     /// The content of an assistant's message that has calls and no words.
     pub(super) fn no_content(&self) -> Value {
-        if self.empty_content { Value::from("") } else { Value::Null }
+        if *self.empty_content.get_or_init(|| self.wants_empty_content()) { Value::from("") } else { Value::Null }
     }
 
     /// The text of a conversation as it is. Everything outside goes through [`prompt`](super::prompt()).
@@ -129,18 +138,25 @@ impl ChatTemplate {
         let tool_use = tools.is_some() && self.has_tool_template;
         let failed = |e: &Error| TemplateError::Render(place(e, tool_use));
         let template = self.environment.get_template(if tool_use { "tools" } else { "chat" }).map_err(|e| failed(&e))?;
-        let named = Jinja::from_pairs(self.special_tokens.iter().map(|(n, t)| (n.as_str(), t.as_str())));
-        let base = context! {
-            messages => Serde(conversation.messages),
-            tools => tools.map(Serde),
-            documents => (),
-            add_generation_prompt => conversation.add_generation_prompt,
-        };
-        let variables = conversation.variables.map_or_else(|| context! {}, |v| Jinja::from(Serde(v)));
-        template.render(context! { ..base, ..variables, ..named }).map_err(|e| match raised(&e) {
+        template.render(self.variables(conversation, tools).map_err(|e| failed(&e))?).map_err(|e| match raised(&e) {
             Some(message) => TemplateError::Refused(message),
             None => failed(&e),
         })
+    }
+
+    fn variables(&self, conversation: &Conversation, tools: Option<&[Value]>) -> Result<Jinja, Error> {
+        let list = |items: &[Value]| items.iter().map(python::from_json).collect::<Result<Vec<_>, _>>().and_then(python::list);
+        let mut variables: Vec<(&str, Jinja)> = vec![
+            ("messages", list(conversation.messages)?),
+            ("tools", tools.map_or(Ok(Jinja::from(())), list)?),
+            ("documents", Jinja::from(())),
+            ("add_generation_prompt", Jinja::from(conversation.add_generation_prompt)),
+        ];
+        variables.extend(self.special_tokens.iter().map(|(name, text)| (name.as_str(), Jinja::from(text.as_str()))));
+        for (name, value) in conversation.variables.into_iter().flatten() {
+            variables.push((name, python::from_json(value)?));
+        }
+        Ok(Jinja::from_pairs(variables))
     }
 
     /// With fewer instructions per rendering.
@@ -160,11 +176,6 @@ impl fmt::Debug for ChatTemplate {
 
 fn raise_exception(message: &str) -> Result<Jinja, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, "raise_exception").with_source(Raised(message.to_owned())))
-}
-
-/// Jinja2's test: unlike here by default, `none` is not iterable.
-fn is_iterable(value: &Jinja) -> bool {
-    !value.is_none() && (value.kind() == ValueKind::String || value.try_iter().is_ok())
 }
 
 fn raised(error: &Error) -> Option<String> {
@@ -193,29 +204,4 @@ fn place(error: &Error, tool_use: bool) -> Place {
     }
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
     Place { message, line: error.line(), tool_use }
-}
-
-/// Replaces `{% generation %}` .. `{% endgeneration %}`, which mark the assistant's tokens for training, by a block that does
-/// nothing. Whitespace control stays, and so do lines.
-fn without_generation_tags(source: &str) -> String {
-    let mut out = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(at) = rest.find("{%") {
-        let (before, tag) = rest.split_at(at + 2);
-        out.push_str(before);
-        let Some(end) = tag.find("%}") else {
-            rest = tag;
-            break;
-        };
-        let inside = &tag[..end];
-        let name = inside.trim_matches(|c: char| c.is_whitespace() || c == '-' || c == '+');
-        match name {
-            "generation" => out.push_str(&inside.replace("generation", "with")),
-            "endgeneration" => out.push_str(&inside.replace("endgeneration", "endwith")),
-            _ => out.push_str(inside),
-        }
-        rest = &tag[end..];
-    }
-    out.push_str(rest);
-    out
 }

@@ -66,13 +66,22 @@ impl ChatTemplate {
         let declares_tools = with.contains(TOOL);
         let instructions = difference(&with, &without);
 
-        let call = match (self.answered(call(self.no_content())), self.answered(message("assistant", ASSISTANT))) {
-            (Ok(call), Ok(text)) => Some(difference(&call, &text).to_owned()).filter(|call| call.contains(CITY)),
-            _ => None,
-        };
+        let call = self.written_call();
         let is_call = |parser: &ToolParser| call.as_ref().is_some_and(|text| parser.is_call(text, TOOL, &arguments()));
         let shown = ToolParser::ALL.into_iter().filter(is_call).collect();
         Ok(TemplateFacts { declares_tools, taught: taught(instructions), call, shown })
+    }
+
+    /// What is known of a template that fails when it is given tools, and so is given none: how it writes a call.
+    pub(super) fn facts_without_tools(&self) -> TemplateFacts {
+        TemplateFacts { declares_tools: true, call: self.written_call(), ..TemplateFacts::default() }
+    }
+
+    fn written_call(&self) -> Option<String> {
+        match (self.answered(call(self.no_content())), self.answered(message("assistant", ASSISTANT))) {
+            (Ok(call), Ok(text)) => Some(difference(&call, &text).to_owned()).filter(|call| call.contains(CITY)),
+            _ => None,
+        }
     }
 
     /// Whether a call without words beside it must come with an empty text. The API has null there, and templates that test for
@@ -84,11 +93,12 @@ impl ChatTemplate {
         null.is_err() || null.is_ok_and(|null| !null.contains(CITY) || nones(&null) > nones(&empty))
     }
 
-    /// A user's message and this answer, up to the answer's end.
+    /// A user's message and this answer, up to the answer's end, with a tool if the template can be given one.
     fn answered(&self, answer: Value) -> Result<String, TemplateError> {
         let (messages, tools) = ([message("user", USER), answer], [tool()]);
-        let conversation = Conversation { tools: Some(&tools), ..Conversation::new(&messages) };
-        self.render(&Conversation { add_generation_prompt: false, ..conversation })
+        let conversation = Conversation { add_generation_prompt: false, ..Conversation::new(&messages) };
+        let with = self.render(&Conversation { tools: Some(&tools), ..conversation });
+        with.or_else(|error| self.render(&conversation).map_err(|_| error))
     }
 }
 

@@ -9,9 +9,10 @@ mod detect;
 mod environment;
 mod facts;
 mod fault;
-mod json;
+mod jinja;
 mod prepare;
 mod prompt;
+mod python;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ pub use environment::{ChatTemplate, Place, TemplateError};
 pub use facts::TemplateFacts;
 pub use fault::Fault;
 pub use prepare::prepare;
-pub use prompt::{SourceConflict, ToolFormat, ToolSource, prompt, tool_source};
+pub use prompt::{SourceConflict, ToolFormat, ToolSource, prompt, tool_source, verbatim};
 pub use source::{SourceError, TemplateFiles, TemplateSource};
 
 pub use crate::tools::{Settings, ToolSettings};

@@ -7,7 +7,7 @@ use super::{
     ChatTemplate, Clock, Conversation, Fault, Place, SourceConflict, TemplateError, TemplateSource, ToolFormat, ToolSource,
     message, prompt, tool_source,
 };
-use crate::tools::{ReasoningParser, Settings, ToolSettings};
+use crate::tools::{ReasoningParser, Settings, Teaching, ToolSettings};
 
 impl Settings {
     /// What contradicts itself, whatever the template.
@@ -79,10 +79,10 @@ pub fn prepare(
 
 fn try_tools(template: &mut ChatTemplate, settings: ToolSettings, faults: &mut Vec<Fault>) {
     let ToolSettings { parser, skip_template_tools, steering, thinking } = settings;
-    // A template that fails at tools is never given them where they are skipped.
+    // A template that fails at tools is never given them where they are skipped, or where the parser's own prompt stands alone.
     let facts = match template.facts() {
         Ok(facts) => facts,
-        Err(_) if skip_template_tools => super::TemplateFacts::default(),
+        Err(_) if skip_template_tools || parser.teaching() == Teaching::OwnAlone => template.facts_without_tools(),
         Err(error) => return faults.push(failed("a conversation with a tool", &error)),
     };
     let source = match tool_source(parser, skip_template_tools, &facts) {

@@ -103,6 +103,15 @@ pub fn prompt(template: &ChatTemplate, conversation: &Conversation) -> Result<St
     Ok(text)
 }
 
+/// The text of a conversation as transformers' `apply_chat_template` gives it: the template gets everything as it is, whatever a spec
+/// would make of it.
+///
+/// # Errors
+/// What the template refuses or fails at.
+pub fn verbatim(template: &ChatTemplate, conversation: &Conversation) -> Result<String, TemplateError> {
+    template.render(conversation)
+}
+
 /// Puts instructions at the end of the system message, or makes one of them.
 fn instruct(instructions: &str, messages: &mut Vec<Value>) {
     let is_system = |message: &Value| message["role"] == "system" || message["role"] == "developer";

@@ -82,10 +82,22 @@ fn a_template_that_cannot_work_is_refused_with_its_line() {
 
 #[test]
 fn an_endless_template_is_stopped() {
-    let mut chat = compiled("{% for i in range(9999) %}{% endfor %}{{ messages[0].content }}");
-    chat.set_fuel(1_000);
-    let stopped = prompt(&chat, &Conversation::new(&[message("user", "Hi")])).unwrap_err().to_string();
-    assert!(stopped.contains("ran out of fuel"), "{stopped}");
+    const DOUBLED: &str = "{% set ns = namespace(x=[1], y=[1]) %}{% for i in range(90) %}{% set ns.x = [ns.x, ns.x] %}\
+                           {% set ns.y = [ns.y, ns.y] %}{% endfor %}";
+    for source in [
+        "{% for i in range(9999) %}{% for i in range(9999) %}{% endfor %}{% endfor %}",
+        &format!("{DOUBLED}{{{{ ns.x }}}}"),
+        &format!("{DOUBLED}{{{{ ns.x|tojson }}}}"),
+        &format!("{DOUBLED}{{{{ ns.x == ns.y }}}}"),
+        &format!("{DOUBLED}{{{{ ns.x < ns.y }}}}"),
+        &format!("{DOUBLED}{{{{ ns.x ~ 'x' }}}}"),
+        "{{ range(9999)|list|map('string')|join('x' * 9999) }}",
+    ] {
+        let mut chat = compiled(source);
+        chat.set_fuel(20_000);
+        let stopped = prompt(&chat, &Conversation::new(&[message("user", "Hi")])).unwrap_err().to_string();
+        assert!(stopped.contains("ran out of fuel"), "{source}: {stopped}");
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod page;
 mod prompt;
 mod request;
 mod routes;
+mod template;
 #[cfg(test)]
 mod testing;
 mod tokenize;
@@ -184,6 +185,15 @@ pub fn render(served: &Served, body: Value) -> Result<String, String> {
         None => openai::read_chat(body, served).map(|(request, _)| request.prompt),
     };
     prompt.and_then(|prompt| prompt::text(served, &prompt).map(Cow::into_owned)).map_err(|error| error.message)
+}
+
+/// The text of a request's prompt by a template that stands alone, as transformers renders it.
+///
+/// # Errors
+/// What is wrong with the request, or what the template fails at, in one line.
+pub fn render_template(template: &ChatTemplate, body: Value) -> Result<String, String> {
+    let chat = if anthropic::is_its_form(&body) { anthropic::read_for(template, body) } else { template::read(body) };
+    chat.and_then(|chat| prompt::verbatim(template, &chat)).map_err(|error| error.message)
 }
 
 /// A name for what is running: the plan has the model, its weights and the target.

@@ -88,6 +88,19 @@ fn template(served: &Served) -> Result<&ChatTemplate, ApiError> {
 }
 
 fn rendered(template: &ChatTemplate, chat: &Chat) -> Result<String, ApiError> {
+    rendered_by(template::prompt, template, chat)
+}
+
+/// The text of a conversation by a template that no spec stands beside.
+pub(super) fn verbatim(template: &ChatTemplate, chat: &Chat) -> Result<String, ApiError> {
+    rendered_by(template::verbatim, template, chat)
+}
+
+fn rendered_by(
+    prompt: fn(&ChatTemplate, &Conversation) -> Result<String, template::PromptError>,
+    template: &ChatTemplate,
+    chat: &Chat,
+) -> Result<String, ApiError> {
     let tools = &chat.tools;
     let messages = if chat.continue_final_message { marked(chat)? } else { Cow::Borrowed(chat.messages.as_slice()) };
     let conversation = Conversation {
@@ -97,7 +110,7 @@ fn rendered(template: &ChatTemplate, chat: &Chat) -> Result<String, ApiError> {
         add_generation_prompt: chat.add_generation_prompt,
         variables: Some(&chat.variables),
     };
-    let text = template::prompt(template, &conversation).map_err(|error| {
+    let text = prompt(template, &conversation).map_err(|error| {
         // The template has rendered plain conversations at load, so what it cannot do lies in this one.
         let field = if error == template::PromptError::NoTools { "tools" } else { "messages" };
         ApiError::field("unsupported_value", field, TemplateError::Prompt(error).to_string())

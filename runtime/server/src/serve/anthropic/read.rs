@@ -1,6 +1,7 @@
 //! The bodies of `/v1/messages` and `/v1/messages/count_tokens`.
 
 use serde_json::{Map, Value, json};
+use tenon_engine::ChatTemplate;
 
 use super::blocks::{cache_control, one_of};
 use super::thinking::{self, Beside};
@@ -34,13 +35,13 @@ struct Asked {
 pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(GenerateRequest, Delivery), ApiError> {
     let mut fields = of_model(body, served)?;
     let max_tokens = max_tokens(&mut fields)?.ok_or_else(|| fields.missing("max_tokens"))?;
-    generate(fields, served, Some(max_tokens))
+    generate(fields, served.template.as_ref(), Some(max_tokens))
 }
 
 /// Reads a body whose prompt is to be counted: one of [`read`] without the fields that say how it is continued.
 pub(in crate::serve) fn read_to_count(body: Value, served: &Served) -> Result<Prompt, ApiError> {
     let mut fields = of_model(body, served)?;
-    let Asked { chat, .. } = prompt(&mut fields, served, None)?;
+    let Asked { chat, .. } = prompt(&mut fields, served.template.as_ref(), None)?;
     fields.finish()?;
     Ok(Prompt::Chat(chat))
 }
@@ -49,7 +50,19 @@ pub(in crate::serve) fn read_to_count(body: Value, served: &Served) -> Result<Pr
 pub(in crate::serve) fn read_to_render(body: Value, served: &Served) -> Result<Prompt, ApiError> {
     let mut fields = of_model(body, served)?;
     let max_tokens = max_tokens(&mut fields)?;
-    generate(fields, served, max_tokens).map(|(request, _)| request.prompt)
+    generate(fields, served.template.as_ref(), max_tokens).map(|(request, _)| request.prompt)
+}
+
+/// Reads a body for a template that stands alone. Which model it names says nothing about that.
+pub(in crate::serve) fn read_for(template: &ChatTemplate, body: Value) -> Result<Chat, ApiError> {
+    let mut fields = Fields::new(body, "")?;
+    fields.string("model")?;
+    let max_tokens = max_tokens(&mut fields)?;
+    // Only the prompt is made, but a field that no route would take is an error here too.
+    match generate(fields, Some(template), max_tokens)?.0.prompt {
+        Prompt::Chat(chat) => Ok(chat),
+        Prompt::Text(_) | Prompt::Tokens(_) => Err(ApiError::internal("a conversation is read as a text")),
+    }
 }
 
 /// Whether a body is written in this dialect. What both have is read in the same way, so that one without a sign of it is the other's.
@@ -77,8 +90,12 @@ fn max_tokens(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
     Ok(fields.integer("max_tokens", 1..=u32::MAX.into())?.map(|tokens| tokens as usize))
 }
 
-fn generate(mut fields: Fields, served: &Served, max_tokens: Option<usize>) -> Result<(GenerateRequest, Delivery), ApiError> {
-    let Asked { chat, output, omit_thinking } = prompt(&mut fields, served, max_tokens)?;
+fn generate(
+    mut fields: Fields,
+    template: Option<&ChatTemplate>,
+    max_tokens: Option<usize>,
+) -> Result<(GenerateRequest, Delivery), ApiError> {
+    let Asked { chat, output, omit_thinking } = prompt(&mut fields, template, max_tokens)?;
     let sampling = Sampling {
         temperature: fields.number("temperature", 0.0..=1.0)?,
         top_p: fields.number("top_p", 0.0..=1.0)?,
@@ -101,7 +118,7 @@ fn generate(mut fields: Fields, served: &Served, max_tokens: Option<usize>) -> R
 }
 
 /// Reads the fields that both routes have: they make the prompt, by which its tokens are counted as they are generated from.
-fn prompt(fields: &mut Fields, served: &Served, max_tokens: Option<usize>) -> Result<Asked, ApiError> {
+fn prompt(fields: &mut Fields, template: Option<&ChatTemplate>, max_tokens: Option<usize>) -> Result<Asked, ApiError> {
     let conversation = messages::read(fields.take("system"), fields.required("messages")?)?;
     let tools = tools::read(fields)?;
     let (effort, output) = output_config(fields)?;
@@ -112,7 +129,7 @@ fn prompt(fields: &mut Fields, served: &Served, max_tokens: Option<usize>) -> Re
         return Err(ApiError::field("invalid_value", "tool_choice", message));
     }
     // Without a template there is no prompt, and rendering says so.
-    let mut variables = served.template.as_ref().map_or(Ok(Map::new()), |template| thinking.variables(template, beside))?;
+    let mut variables = template.map_or(Ok(Map::new()), |template| thinking.variables(template, beside))?;
     // They are more exact, so that they count where both say something.
     variables.extend(chat_template_kwargs(fields)?);
     let generation_prompt = fields.boolean("add_generation_prompt")?;
