@@ -229,8 +229,11 @@ impl Observer for Metrics {
             }
             Occurrence::Finished { reason, usage, took } => {
                 self.cached_tokens.inc_by(usage.cached_tokens as u64);
-                if reason == FinishReason::Deadline {
-                    self.deadlines.inc();
+                match reason {
+                    FinishReason::Deadline => drop(self.deadlines.inc()),
+                    // The token that ends an answer is told to nobody, and was computed like the others.
+                    FinishReason::End(_) => drop(self.generated_tokens.inc()),
+                    FinishReason::MaxTokens | FinishReason::Context | FinishReason::Cancelled => {}
                 }
                 self.answer_took(took);
             }
