@@ -196,6 +196,7 @@ fn bit_equal(case: &str, isa: Isa) -> Result<(), Failed> {
                 for (page_size, threads) in [(16, 1), (64, 2), (16, 3)] {
                     let variant = Variant { chunk, page_size, threads, kv, swapped, ..Variant::plain(isa) };
                     let mut model = load_for_prompt(entry, &weights, variant, golden.input_ids.len());
+                    assert_eq!(model.any_chunking(), any_chunking(case), "what the engine believes of {case}");
                     let logits = prompt(model.as_mut(), &golden.input_ids, chunk);
                     match &first {
                         None => first = Some((variant, logits)),

@@ -366,7 +366,11 @@ fn optional(text: Option<&str>) -> TokenStream {
 
 fn entry(programs: &[Program<'_>]) -> TokenStream {
     let device = match programs.iter().find(|p| p.target == Target::Sm90a) {
-        Some(_) => quote!(Some(OnDevice { load: sm_90a_model::load, kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES })),
+        Some(_) => quote!(Some(OnDevice {
+            load: sm_90a_model::load,
+            kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES,
+            max_sequences: sm_90a_memory::PLAN.sequences,
+        })),
         None => quote!(None),
     };
     let cpu = if programs.iter().any(|p| p.target == Target::Cpu) { quote!(Some(cpu::load)) } else { quote!(None) };

@@ -54,6 +54,10 @@ impl<D: KvDtype + DeviceElement> Model for OnSm90a<D> {
         self.memory
     }
 
+    fn any_chunking(&self) -> bool {
+        true
+    }
+
     fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
         StepError::check(&self.limits, batch)?;
         self.run(batch, Choice::Logits)?;

@@ -129,6 +129,10 @@ impl<D: KvDtype> Model for OnCpu<D> {
         self.memory
     }
 
+    fn any_chunking(&self) -> bool {
+        true
+    }
+
     fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
         StepError::check(&self.limits, batch)?;
         let Self { weights: w, caches, scratch: s, cpu, .. } = self;

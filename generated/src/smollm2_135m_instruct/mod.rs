@@ -112,6 +112,7 @@ pub const ENTRY: ModelEntry = ModelEntry {
     sm_90a: Some(OnDevice {
         load: sm_90a_model::load,
         kv_cache_dtypes: &SM_90A_KV_CACHE_DTYPES,
+        max_sequences: sm_90a_memory::PLAN.sequences,
     }),
     workspace: &cpu_memory::WORKSPACE,
     checkpoint: &CheckpointNeeds {

@@ -34,6 +34,11 @@ pub trait Model: Send {
     /// A row's logits depend on that sequence's tokens and on its chunk boundaries alone, bit for bit: not on the rest of the
     /// batch, nor on page size or thread count. Models of grouped-query attention do not depend on chunk boundaries either.
     fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError>;
+    /// True where a sequence may be cut into spans anywhere: its rows are then the same bit for bit, or of a target that promises no
+    /// bits. Where it is false, whoever wants the same bits again cuts at the same places.
+    fn any_chunking(&self) -> bool {
+        false
+    }
     /// The same model where it can choose tokens itself, beside its logits; `None` where whoever drives it chooses from those.
     fn sampled(&mut self) -> Option<&mut dyn SampledModel> {
         None
@@ -300,6 +305,8 @@ pub struct OnDevice {
     pub load: LoadOnDevice,
     /// Cache dtypes for which it was compiled, the default first.
     pub kv_cache_dtypes: &'static [KvDtypeName],
+    /// Most sequences of one step for which it was compiled.
+    pub max_sequences: usize,
 }
 
 /// One compiled model.

@@ -1,21 +1,22 @@
-//! Ids of a fixed pool (pages, state slots): which are free.
+//! Ids of a fixed pool (pages, state slots, snapshots): which are free.
 
-/// The free ids of a pool, handed out lowest first so that runs repeat exactly.
+/// The free ids of a pool, in an order that depends on nothing but what was taken and given back, so that runs repeat exactly.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeList {
     taken: Vec<bool>,
-    free: usize,
+    /// The last is taken next.
+    free: Vec<u32>,
 }
 
 impl FreeList {
     /// A pool of the ids `0..size`, all free.
     pub(crate) fn new(size: usize) -> Self {
-        Self { taken: vec![false; size], free: size }
+        Self { taken: vec![false; size], free: (0..size).rev().map(|id| id as u32).collect() }
     }
 
     /// Ids that are free.
     pub(crate) fn free(&self) -> usize {
-        self.free
+        self.free.len()
     }
 
     /// All ids.
@@ -23,30 +24,28 @@ impl FreeList {
         self.taken.len()
     }
 
-    /// Takes `count` ids, or none at all when fewer are free.
-    pub(crate) fn take(&mut self, count: usize) -> Option<Vec<u32>> {
-        if count > self.free {
-            return None;
-        }
-        let ids: Vec<u32> = (0u32..).zip(&self.taken).filter(|(_, taken)| !**taken).map(|(id, _)| id).take(count).collect();
-        for &id in &ids {
-            self.taken[id as usize] = true;
-        }
-        self.free -= count;
-        Some(ids)
+    /// Takes one, unless all are taken.
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        let id = self.free.pop()?;
+        self.taken[id as usize] = true;
+        Some(id)
     }
 
-    /// Gives ids back.
+    /// Gives one back.
     ///
     /// # Panics
-    /// If one is free already: two sequences would end up with the same page.
-    pub(crate) fn give_back(&mut self, ids: impl IntoIterator<Item = u32>) {
-        for id in ids {
-            let taken = &mut self.taken[id as usize];
-            assert!(*taken, "id {id} was given back twice");
-            *taken = false;
-            self.free += 1;
-        }
+    /// If it is free already: two sequences would end up with the same page.
+    pub(crate) fn give_back(&mut self, id: u32) {
+        let taken = &mut self.taken[id as usize];
+        assert!(*taken, "id {id} was given back twice");
+        *taken = false;
+        self.free.push(id);
+    }
+
+    /// Whether an id is free.
+    #[cfg(test)]
+    pub(crate) fn is_free(&self, id: u32) -> bool {
+        !self.taken[id as usize]
     }
 }
 
@@ -55,22 +54,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_all_or_nothing_and_reuses_what_comes_back() {
-        let mut list = FreeList::new(4);
-        assert_eq!(list.take(3), Some(vec![0, 1, 2]));
-        assert_eq!(list.take(2), None);
-        assert_eq!((list.free(), list.size()), (1, 4));
-        list.give_back([1]);
-        assert_eq!(list.take(2), Some(vec![1, 3]));
-        assert_eq!(list.take(0), Some(vec![]));
+    fn takes_what_there_is_and_reuses_what_comes_back() {
+        let mut list = FreeList::new(3);
+        assert_eq!([list.take(), list.take(), list.take(), list.take()], [Some(0), Some(1), Some(2), None]);
+        list.give_back(1);
+        assert_eq!((list.free(), list.size(), list.is_free(1), list.is_free(0)), (1, 3, true, false));
+        assert_eq!((list.take(), list.take()), (Some(1), None));
     }
 
     #[test]
     #[should_panic(expected = "id 2 was given back twice")]
     fn giving_back_twice_is_a_bug() {
         let mut list = FreeList::new(4);
-        let ids = list.take(3).unwrap();
-        list.give_back(ids.clone());
-        list.give_back([2]);
+        while list.take().is_some() {}
+        list.give_back(2);
+        list.give_back(2);
     }
 }

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Engine, EngineError, EventKind, FinishReason, Request, SubmitError, Usage};
-use crate::sampling::LogitsError;
+use crate::engine::{ChoiceError, Engine, EngineError, EventKind, FinishReason, Request, SubmitError, Usage};
 use crate::tokenizer::{Detokenizer, SpecialTokens, Tokenizer, UnknownToken};
 
 /// What the caller is told while an answer is generated.
@@ -50,7 +49,7 @@ pub enum GenerateError {
     Engine(#[from] EngineError),
     /// No token could be chosen.
     #[error(transparent)]
-    Logits(#[from] LogitsError),
+    Choice(#[from] ChoiceError),
     /// The model chose an id that the tokenizer does not have.
     #[error(transparent)]
     Token(#[from] UnknownToken),
@@ -126,7 +125,7 @@ mod tests {
     fn setup(script: &[u32]) -> (Engine, Tokenizer) {
         let tokenizer = Tokenizer::from_gguf(&vocabulary()).unwrap();
         let fake = Fake::scripted(script, fake_limits());
-        (Engine::new(Box::new(fake), EngineConfig { chunk: 4, max_sequences: 2 }).unwrap(), tokenizer)
+        (Engine::new(Box::new(fake), EngineConfig::new(4, 2)).unwrap(), tokenizer)
     }
 
     fn request(tokenizer: &Tokenizer, prompt: &str) -> Request {

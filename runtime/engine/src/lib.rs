@@ -19,7 +19,9 @@ mod free_list;
 mod rng;
 
 pub use constraint::{Constraint, ConstraintError, TokenSet};
-pub use engine::{ChosenToken, Engine, EngineConfig, Event, EventKind, FinishReason, Request, SequenceId, Usage};
+pub use engine::{
+    ChoiceError, ChosenToken, Engine, EngineConfig, EngineStats, Event, EventKind, FinishReason, Request, SequenceId, Usage,
+};
 pub use generate::{Generation, Progress, generate};
 pub use grammar::{CompileError, GrammarFactory};
 pub use logprobs::TokenLogprobs;

@@ -7,6 +7,7 @@ use tenon_core::cpu::Isa;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::memory::parse_size;
 use tenon_core::model::SamplingDefaults;
+use tenon_formats::tools::{ReasoningParser, ToolParser};
 
 /// Serves the models that were compiled into it.
 #[derive(Debug, Parser)]
@@ -36,6 +37,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Write the logits of given token ids, to compare with any reference
     Logits(LogitsArgs),
+    /// Read a model's output on stdin and print its content, reasoning and calls as JSON
+    Parse(ParseArgs),
 }
 
 /// Arguments of `pull`.
@@ -300,6 +303,57 @@ pub struct LogitsArgs {
     pub page: usize,
     #[command(flatten)]
     pub load: LoadArgs,
+}
+
+/// Arguments of `parse`.
+#[derive(Debug, Args)]
+pub struct ParseArgs {
+    /// The wire format of the calls, as specs name it
+    #[arg(long, value_name = "NAME")]
+    pub parser: ToolParser,
+    /// How reasoning is marked: think, mistral, harmony or none [default: harmony for gpt_oss, mistral for mistral, else think]
+    #[arg(long, value_name = "NAME", value_parser = reasoning)]
+    pub reasoning: Option<ReasoningName>,
+    /// A file with the tools, in the form of OpenAI's or Anthropic's API: a list, or a request that has it [default: every name
+    /// is a function]
+    #[arg(long, value_name = "FILE")]
+    pub tools: Option<PathBuf>,
+    /// Feed that many characters at a time, and print what each piece added as `deltas`
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub stream: Option<usize>,
+    /// What the prompt has begun, so that its opening tag is not in the output
+    #[arg(long, value_name = "WHAT")]
+    pub begun: Option<BegunName>,
+    /// The output was cut by a limit
+    #[arg(long)]
+    pub cut: bool,
+    /// Read one call at most, as with `parallel_tool_calls` false
+    #[arg(long)]
+    pub one_call: bool,
+}
+
+/// What a prompt may have begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BegunName {
+    /// Reasoning
+    Reasoning,
+    /// A call
+    Call,
+}
+
+/// A reasoning parser, or none.
+#[derive(Clone, Copy, Debug)]
+pub struct ReasoningName(pub Option<ReasoningParser>);
+
+fn reasoning(text: &str) -> Result<ReasoningName, String> {
+    let found = ReasoningParser::ALL.into_iter().find(|parser| parser.as_str() == text);
+    let names = || ReasoningParser::ALL.map(ReasoningParser::as_str).join(", ");
+    match found {
+        None if text != "none" => {
+            Err(format!("no reasoning parser is named `{}`; these are: {}, none", text.escape_debug(), names()))
+        }
+        found => Ok(ReasoningName(found)),
+    }
 }
 
 fn kv_dtype(text: &str) -> Result<KvDtypeName, String> {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tenon_core::memory::{self, Flags};
+use tenon_core::memory::{self, Flags, Settings};
 use tenon_core::model::{self, Memory, ModelEntry, ModelInfo, PullSource, SamplingDefaults};
 use tenon_core::weights::Checkpoint;
 use tenon_engine::template;
-use tenon_engine::{ChatTemplate, Engine, EngineConfig, Request, SamplingParams, Tokenizer, random_seed};
+use tenon_engine::{ChatTemplate, Engine, Request, SamplingParams, Tokenizer, random_seed};
 use tenon_formats::overrides::Asked;
 
 use crate::Failure;
@@ -115,9 +115,29 @@ pub struct Wanted<'a> {
     pub sequences: usize,
     /// The flag that says so, where there is one.
     pub sequences_flag: Option<&'static str>,
+    /// What they share.
+    pub cache: CacheWanted,
 }
 
-/// Settles what flags ask for, before anything is loaded: the cache has room for a whole context of every sequence.
+/// What sequences share. What is `None` is not asked for, and flags are the ones that ask for it, where there are any.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheWanted {
+    /// Tokens of the cache, one whole context at least; without it, there is room for a whole context of every sequence.
+    pub tokens: Option<u64>,
+    /// The flag of those.
+    pub tokens_flag: Option<&'static str>,
+    /// Snapshots of recurrent states; without it, two for each sequence, as far as they fit.
+    pub snapshots: Option<u64>,
+    /// The flag of those.
+    pub snapshots_flag: Option<&'static str>,
+}
+
+impl CacheWanted {
+    /// Of a command that answers once, so that nobody finds what it leaves.
+    pub const ONCE: Self = Self { tokens: None, tokens_flag: None, snapshots: Some(0), snapshots_flag: None };
+}
+
+/// Settles what flags ask for, before anything is loaded.
 ///
 /// # Errors
 /// Flags that contradict the spec, a checkpoint that is not the spec's, and a deployment that does not fit into memory.
@@ -134,12 +154,14 @@ pub fn plan(models: &[&'static ModelEntry], wanted: &Wanted<'_>) -> Result<Plan,
     let flags = Flags {
         context: Some("--context"),
         sequences: wanted.sequences_flag,
-        snapshots: None,
+        cache_tokens: wanted.cache.tokens_flag,
+        snapshots: wanted.cache.snapshots_flag,
         kv_cache_dtype: Some("--kv-cache-dtype"),
     };
     let place = Place::choose(entry, wanted.load)?;
     let settings = place.settings(context as u64, wanted.sequences as u64);
-    Plan::new(entry, place, wanted.load, asked, settings, &flags)
+    let settings = Settings { cache_tokens: wanted.cache.tokens, ..settings };
+    Plan::sized(entry, place, wanted.load, asked, (settings, wanted.cache.snapshots), &flags)
 }
 
 /// Plans and loads what answers one prompt at a time.
@@ -164,14 +186,9 @@ pub fn for_plan(plan: &Plan, wanted: &Wanted<'_>) -> Result<Loaded, Failure> {
     let (tokenizer, template) = words(info, source, &plan.checkpoint, wanted.raw)?;
     let model = plan.load()?;
     let memory = model.memory();
-    let engine = Engine::new(model, EngineConfig { chunk: plan.chunk(), max_sequences: wanted.sequences })?;
-    // Whole pages, of which one sequence does not get those of the others.
-    let context = engine.context().min(context_pages(plan) * PAGE_SIZE);
+    let engine = Engine::new(model, plan.engine())?;
+    let context = engine.context();
     Ok(Loaded { info, engine, tokenizer, template, context, time: started.elapsed(), memory })
-}
-
-fn context_pages(plan: &Plan) -> usize {
-    usize::try_from(plan.settings.context.div_ceil(plan.settings.page_size)).unwrap_or(usize::MAX)
 }
 
 /// The context that is asked for; one that is longer than the model's is an override, which the plan settles.

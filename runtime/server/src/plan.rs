@@ -7,6 +7,7 @@ use tenon_core::cpu::{Isa, physical_threads};
 use tenon_core::memory::{Budget, Flags, Settings, Table};
 use tenon_core::model::{ChatTemplate, LoadOptions, Model, ModelEntry, ModelInfo};
 use tenon_core::weights::{Checkpoint, CheckpointKind};
+use tenon_engine::EngineConfig;
 use tenon_formats::overrides::{Asked, Overrides, Stated, Template, settle};
 use tenon_formats::report::{CommandLine, Refused};
 
@@ -48,6 +49,21 @@ impl Plan {
         settings: Settings,
         flags: &Flags,
     ) -> Result<Self, Failure> {
+        Self::sized(entry, place, args, asked, (settings, Some(settings.snapshots)), flags)
+    }
+
+    /// The same with as many snapshots as are useful and fit, unless a number is stated.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn sized(
+        entry: &'static ModelEntry,
+        place: Place,
+        args: &LoadArgs,
+        asked: Asked<'_>,
+        (settings, snapshots): (Settings, Option<u64>),
+        flags: &Flags,
+    ) -> Result<Self, Failure> {
         let info = entry.info;
         let asked = Asked { kv_cache_dtype: args.kv_cache_dtype.map(|dtype| dtype.as_str()), ..asked };
         let line = CommandLine::new(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
@@ -64,11 +80,14 @@ impl Plan {
         let Some(&kv_cache_dtype) = listed.get(kv) else {
             return Err(format!("the spec of {} lists no kv_cache_dtype", info.name).into());
         };
+        holds_what_is_asked(&place, info.name, &settings, flags)?;
         let threads = args.threads.unwrap_or_else(physical_threads);
         let settings = Settings { kv, threads: threads as u64, ..settings };
         let checkpoint = load::checkpoint(info, args.weights.as_ref(), &Home::find()?)?;
         let needs = place.needs(entry, &checkpoint)?;
         let budget = place.budget(args.memory)?;
+        let snapshots = snapshots.unwrap_or_else(|| needs.useful_snapshots(&settings, budget.as_ref()));
+        let settings = Settings { snapshots, ..settings };
         let table = match &budget {
             Some(budget) => needs.fit(&settings, budget, flags).map_err(|refusal| Refused::from(refusal.report(info.name)))?,
             None => needs.plan(&settings),
@@ -104,9 +123,18 @@ impl Plan {
         Ok(model)
     }
 
-    /// Tokens of a prompt per step.
-    pub fn chunk(&self) -> usize {
-        usize::try_from(self.settings.chunk).unwrap_or(usize::MAX)
+    /// How an engine schedules what was loaded. A step has room for one chunk of prompts beside a token of every other sequence: with
+    /// more, whoever decodes would wait longer for each token, and a chunk is long enough already to use the processors well.
+    pub fn engine(&self) -> EngineConfig {
+        let (settings, options) = (&self.settings, &self.options);
+        let n = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        EngineConfig {
+            step_tokens: options.max_batch_tokens,
+            snapshots: options.snapshots,
+            // Whole pages, of which one sequence does not get those of the others.
+            context: Some(n(settings.context_pages()).saturating_mul(options.page_size)),
+            ..EngineConfig::new(n(settings.chunk), n(settings.sequences))
+        }
     }
 
     /// The memory that it will hold and what there is, for people.
@@ -139,6 +167,8 @@ impl Plan {
                 "target": self.place.name(),
                 "context": settings.context,
                 "max_sequences": settings.sequences,
+                "cache_tokens": settings.pages().saturating_mul(settings.page_size),
+                "step_tokens": options.max_batch_tokens,
                 "snapshots": settings.snapshots,
                 "kv_cache_dtype": options.kv_cache_dtype.as_str(),
                 "page_size": settings.page_size,
@@ -150,6 +180,26 @@ impl Plan {
             "overrides": self.overrides.json(),
         })
     }
+}
+
+/// Refuses more sequences than the model was compiled for, and a cache that does not hold one whole context.
+fn holds_what_is_asked(place: &Place, name: &str, settings: &Settings, flags: &Flags) -> Result<(), Failure> {
+    let sequences = settings.sequences;
+    if let Some(most) = place.max_sequences().filter(|&most| sequences > most) {
+        let flag = flags.sequences.unwrap_or("the number of sequences");
+        let target = place.name();
+        return Err(format!("{flag} is {sequences}, and {name} was compiled for {most} at most on {target}").into());
+    }
+    if settings.pages() < settings.context_pages() {
+        let (context, tokens) = (settings.context, settings.cache_tokens.unwrap_or(0));
+        let flag = flags.cache_tokens.unwrap_or("the size of the cache");
+        let shorter = flags.context.map(|flag| format!(", or {flag} {tokens}")).unwrap_or_default();
+        return Err(format!(
+            "{flag} is {tokens}, and the cache must hold one whole context of {context} tokens: {flag} {context} does{shorter}"
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// What a model's spec states.
@@ -203,6 +253,24 @@ mod tests {
         let json = plan.json();
         assert_eq!((&json["memory"]["fits"], &json["deployment"]["threads"]), (&json!(true), &json!(2)));
         assert_eq!((&json["overrides"], &json["spec"]["model"]["name"]), (&json!([]), &json!("bard-mla")));
+    }
+
+    #[test]
+    fn a_cache_holds_one_context_at_least() {
+        let shared = Settings { cache_tokens: Some(300), ..Settings::new(256, 3, 1) };
+        let args = LoadArgs { threads: Some(1), ..LoadArgs::default() };
+        let plan_of = |settings| plan(&args, Asked::default(), settings);
+        let planned = plan_of(shared).unwrap();
+        assert_eq!(planned.load().unwrap().memory().cache as u64, planned.table.cache);
+        assert_eq!(planned.json()["deployment"]["cache_tokens"], 320);
+        let config = planned.engine();
+        assert_eq!((config.context, config.step_tokens, config.max_sequences), (Some(256), 258, 3));
+        let refused = plan_of(Settings { cache_tokens: Some(192), ..shared }).err().unwrap();
+        assert_eq!(
+            refused,
+            "the size of the cache is 192, and the cache must hold one whole context of 256 tokens: the size of the cache 256 does, \
+             or --context 192"
+        );
     }
 
     #[test]

@@ -122,6 +122,15 @@ impl Place {
         }
     }
 
+    /// Most sequences for which the model was compiled there; any number on the CPU.
+    pub fn max_sequences(&self) -> Option<u64> {
+        match self {
+            Self::Cpu(..) => None,
+            #[cfg(feature = "cuda")]
+            Self::Device(on, _) => Some(on.max_sequences as u64),
+        }
+    }
+
     /// Room for so many sequences of `context` tokens, with prompts in steps of [`Self::chunk`].
     pub fn settings(&self, context: u64, sequences: u64) -> Settings {
         Settings { chunk: self.chunk(), ..Settings::new(context, sequences, 1) }

@@ -12,6 +12,7 @@ use crate::case::Case;
 const SERVE: Flags = Flags {
     context: Some("--context"),
     sequences: Some("--max-sequences"),
+    cache_tokens: None,
     snapshots: None,
     kv_cache_dtype: Some("--kv-cache-dtype"),
 };

@@ -8,6 +8,7 @@ use super::dtype_type;
 use crate::emit::constants::{common_dtypes, dtype_name};
 use crate::emit::text::{blank, ident, type_name};
 use crate::lower;
+use crate::model::Mixer;
 use crate::program::{CacheDtype, Group, Program, Schedule};
 
 /// The step: prologue, layers in their order, epilogue.
@@ -33,6 +34,15 @@ pub fn step(program: &Program<'_>) -> TokenStream {
             }
         }
     });
+    // Attention over keys and values alone has one form for spans of every length.
+    let any_chunking = program.model.kinds.iter().all(|kind| matches!(kind.mixer, None | Some((_, Mixer::Gqa(_))))).then(|| {
+        quote! {
+            #space
+            fn any_chunking(&self) -> bool {
+                true
+            }
+        }
+    });
     quote! {
         #space
         impl<D: KvDtype> Model for OnCpu<D> {
@@ -47,6 +57,7 @@ pub fn step(program: &Program<'_>) -> TokenStream {
             fn memory(&self) -> Memory {
                 self.memory
             }
+            #any_chunking
             #space
             fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
                 StepError::check(&self.limits, batch)?;

@@ -329,6 +329,10 @@ fn step(program: &Program<'_>) -> TokenStream {
                 self.memory
             }
             #space
+            fn any_chunking(&self) -> bool {
+                true
+            }
+            #space
             fn step(&mut self, batch: &Batch, logits: &mut Logits) -> Result<(), StepError> {
                 StepError::check(&self.limits, batch)?;
                 self.run(batch, Choice::Logits)?;

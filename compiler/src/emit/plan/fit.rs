@@ -26,6 +26,7 @@ pub struct Ask {
 const FLAGS: Flags = Flags {
     context: Some("--context"),
     sequences: Some("--sequences"),
+    cache_tokens: None,
     snapshots: Some("--snapshots"),
     kv_cache_dtype: Some("--kv-cache-dtype"),
 };

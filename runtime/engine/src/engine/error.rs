@@ -1,7 +1,7 @@
 //! Why an engine refuses a configuration or a request, or cannot go on.
 
 use tenon_core::batch::BatchError;
-use tenon_core::model::StepError;
+use tenon_core::model::{StateError, StepError};
 
 use crate::sampling::SamplingError;
 
@@ -16,8 +16,7 @@ pub enum ConfigError {
     },
     /// A chunk beside every other sequence's token would not fit into a step, so that prompts could starve.
     #[error(
-        "a chunk of {chunk} beside {others} other sequences needs steps of {needed} tokens, and the model was loaded for \
-         {max_tokens}"
+        "a chunk of {chunk} beside {others} other sequences needs steps of {needed} tokens, and step_tokens is {step_tokens}"
     )]
     Step {
         /// Tokens of a chunk.
@@ -27,7 +26,23 @@ pub enum ConfigError {
         /// Tokens that a step needs.
         needed: usize,
         /// Tokens that a step may have.
+        step_tokens: usize,
+    },
+    /// Steps with more tokens than the model takes.
+    #[error("steps of {step_tokens} tokens are asked for, and the model was loaded for {max_tokens}")]
+    StepTokens {
+        /// What is asked for.
+        step_tokens: usize,
+        /// What the model takes.
         max_tokens: usize,
+    },
+    /// More snapshots than the model has.
+    #[error("{snapshots} snapshots are asked for, and the model was loaded with {loaded}")]
+    Snapshots {
+        /// What is asked for.
+        snapshots: usize,
+        /// What the model has.
+        loaded: usize,
     },
     /// Fewer rows of logits than sequences.
     #[error("{max_sequences} sequences need as many rows of logits, and the model was loaded for {max_logit_rows}")]
@@ -88,4 +103,7 @@ pub enum EngineError {
     /// The model refused the batch.
     #[error(transparent)]
     Step(#[from] StepError),
+    /// The model did not save or restore a recurrent state.
+    #[error(transparent)]
+    State(#[from] StateError),
 }

@@ -1,190 +1,107 @@
 //! The scheduler: which sequence computes which tokens in which step. It knows ids only; text is the caller's.
+//!
+//! What a step does: whose time is over ends; who waits starts while there is room (`schedule`), with what others have computed
+//! already (`prefix`); spans are chosen, computed, and their full pages kept (`cache`); tokens are chosen (`sequence`).
 
+mod cache;
+mod config;
 mod error;
+mod prefix;
+mod request;
+mod schedule;
 mod sequence;
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
-use tenon_core::batch::{Batch, BatchError, BatchLimits, PageId, StateSlot, WantLogits};
+use tenon_core::batch::{Batch, BatchLimits, PageId};
 use tenon_core::model::{Logits, Model, RowSampling};
 
-use crate::constraint::Constraint;
+use crate::constraint::TokenSet;
 use crate::free_list::FreeList;
-use crate::logprobs::TokenLogprobs;
-use crate::sampling::{LogitsError, Sampler, SamplingParams};
+use crate::sampling::Sampler;
 
+pub use config::{EngineConfig, EngineStats};
 pub use error::{ConfigError, EngineError, SubmitError};
+pub use request::{ChoiceError, ChosenToken, Event, EventKind, FinishReason, Request, SequenceId, Usage};
 
+use cache::Cache;
+use schedule::{Blocked, Span};
 use sequence::Sequence;
-
-/// How an engine schedules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EngineConfig {
-    /// Prompts are computed in chunks that end at multiples of this many tokens.
-    pub chunk: usize,
-    /// Most sequences that compute at the same time; others wait.
-    pub max_sequences: usize,
-}
-
-/// One sequence to generate.
-#[derive(Debug)]
-pub struct Request {
-    /// The prompt's token ids, at least one.
-    pub prompt: Vec<u32>,
-    /// How tokens are chosen.
-    pub sampling: SamplingParams,
-    /// Most tokens to generate, at least 1; `None` is up to the end of the context.
-    pub max_tokens: Option<usize>,
-    /// Tokens that end the generation; they are not part of the answer.
-    pub end_ids: Arc<[u32]>,
-    /// Whether each token comes with its log-probability, and beside it with those of how many most likely tokens.
-    pub logprobs: Option<usize>,
-    /// What the answer may say; `None` is anything.
-    pub constraint: Option<Box<dyn Constraint>>,
-    /// When the answer ends, whatever there is of it; a request that still waits then ends without one.
-    pub deadline: Option<Instant>,
-}
-
-impl Request {
-    /// A request that leaves everything open which it may.
-    pub fn new(prompt: Vec<u32>, sampling: SamplingParams, end_ids: Arc<[u32]>) -> Self {
-        Self { prompt, sampling, max_tokens: None, end_ids, logprobs: None, constraint: None, deadline: None }
-    }
-}
-
-/// One sequence of an engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SequenceId(u64);
-
-/// Something that a step brought about.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    /// For which sequence.
-    pub sequence: SequenceId,
-    /// What.
-    pub kind: EventKind,
-}
-
-/// What a step brought about.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EventKind {
-    /// Part of the prompt was computed.
-    Prompt {
-        /// Tokens of the prompt that are in the cache.
-        done: usize,
-        /// Tokens of the prompt.
-        total: usize,
-    },
-    /// The next token of the answer.
-    Token(ChosenToken),
-    /// The sequence is done, and its pages are free.
-    Finished(FinishReason, Usage),
-    /// No token could be chosen; the sequence has ended, and its pages are free.
-    Failed(LogitsError),
-}
-
-/// A token of an answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChosenToken {
-    /// Its id.
-    pub id: u32,
-    /// How likely it was, where the request asks for that.
-    pub logprobs: Option<Box<TokenLogprobs>>,
-}
-
-/// Why a generation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FinishReason {
-    /// The model produced this end token.
-    End(u32),
-    /// As many tokens as the request allows.
-    MaxTokens,
-    /// The context is full.
-    Context,
-    /// The time that the request had is over.
-    Deadline,
-    /// The caller ended it.
-    Cancelled,
-}
-
-impl FinishReason {
-    /// In words, for statistics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::End(_) => "end of turn",
-            Self::MaxTokens => "max-tokens reached",
-            Self::Context => "context full",
-            Self::Deadline => "deadline reached",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-/// Tokens of one sequence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens of the prompt.
-    pub prompt_tokens: usize,
-    /// Those of the prompt that were in the cache already.
-    pub cached_tokens: usize,
-    /// Tokens that the model chose, the end token included.
-    pub completion_tokens: usize,
-}
 
 /// Owns a model and generates any number of sequences with it.
 pub struct Engine {
     model: Box<dyn Model>,
     limits: BatchLimits,
     config: EngineConfig,
+    any_chunking: bool,
+    /// Whether prefixes are shared.
+    shares: bool,
+    /// Prefixes are shared up to multiples of this many tokens.
+    unit: usize,
     batch: Batch,
     logits: Logits,
-    pages: FreeList,
+    /// Room for what a constraint allows.
+    allowed: TokenSet,
+    cache: Cache,
     slots: FreeList,
-    /// In the order of arrival, which is the order of service.
+    /// In the order of arrival.
     running: Vec<Sequence>,
+    /// In the order of arrival, all later than those that run.
     waiting: VecDeque<Sequence>,
+    deadlines: BTreeSet<(Instant, SequenceId)>,
+    blocked: Option<Blocked>,
     next_id: u64,
-    /// Sequences of the current batch, as an index into `running`, and how many of its tokens are
-    /// cached after the step.
-    scheduled: Vec<(usize, usize)>,
+    turns: u64,
+    /// What the current step computes, and how many tokens that are.
+    spans: Vec<Span>,
+    planned: usize,
     /// For a model that chooses tokens: how, and which it chose.
     rows: Vec<RowSampling>,
     chosen: Vec<Option<u32>>,
+    /// Allocations that steps use again.
+    prompts: Vec<(u64, SequenceId)>,
+    found: Vec<PageId>,
+    ended: Vec<usize>,
+    stats: EngineStats,
 }
 
 impl Engine {
     /// An engine without sequences.
+    ///
+    /// # Errors
+    /// A configuration that the model was not loaded for, or under which a prompt could wait for ever.
     pub fn new(model: Box<dyn Model>, config: EngineConfig) -> Result<Self, ConfigError> {
+        config.check(&*model)?;
         let limits = model.limits();
-        let EngineConfig { chunk, max_sequences } = config;
-        for (name, value) in [("chunk", chunk), ("max_sequences", max_sequences)] {
-            if value == 0 {
-                return Err(ConfigError::Zero { name });
-            }
-        }
-        let others = max_sequences - 1;
-        let needed = chunk.saturating_add(others);
-        if needed > limits.max_tokens {
-            return Err(ConfigError::Step { chunk, others, needed, max_tokens: limits.max_tokens });
-        }
-        if max_sequences > limits.max_logit_rows {
-            return Err(ConfigError::LogitRows { max_sequences, max_logit_rows: limits.max_logit_rows });
-        }
+        let any_chunking = model.any_chunking();
+        let recurrent = limits.state_slots > 0;
+        let snapshots = if recurrent && config.prefix_cache { config.snapshots } else { 0 };
         Ok(Self {
             limits,
             config,
+            any_chunking,
+            shares: config.prefix_cache && (!recurrent || snapshots > 0),
+            unit: if any_chunking { limits.page_size } else { least_common_multiple(limits.page_size, config.chunk) },
             batch: Batch::new(limits),
-            logits: Logits::new(model.info(), max_sequences),
-            pages: FreeList::new(limits.pages),
+            logits: Logits::new(model.info(), config.max_sequences),
+            allowed: TokenSet::alloc(limits.vocab_size),
+            cache: Cache::new(limits.pages, snapshots),
             slots: FreeList::new(limits.state_slots),
             running: Vec::new(),
             waiting: VecDeque::new(),
+            deadlines: BTreeSet::new(),
+            blocked: None,
             next_id: 0,
-            scheduled: Vec::new(),
+            turns: 0,
+            spans: Vec::new(),
+            planned: 0,
             rows: Vec::new(),
             chosen: Vec::new(),
+            prompts: Vec::new(),
+            found: Vec::new(),
+            ended: Vec::new(),
+            stats: EngineStats { pages: limits.pages, snapshots, ..EngineStats::default() },
             model,
         })
     }
@@ -194,9 +111,10 @@ impl Engine {
         &*self.model
     }
 
-    /// Most tokens of one sequence, prompt and answer together.
+    /// Most tokens of one sequence, prompt and answer together. The cache holds one of this length at least.
     pub fn context(&self) -> usize {
-        self.limits.max_positions.min(self.limits.pages * self.limits.page_size)
+        let held = self.limits.max_positions.min(self.limits.pages.saturating_mul(self.limits.page_size));
+        self.config.context.map_or(held, |context| context.min(held))
     }
 
     /// True when no sequence computes or waits.
@@ -204,9 +122,23 @@ impl Engine {
         self.running.is_empty() && self.waiting.is_empty()
     }
 
+    /// What it holds and what it has done.
+    pub fn stats(&self) -> EngineStats {
+        let pages_cached = self.cache.unused();
+        EngineStats {
+            waiting: self.waiting.len(),
+            running: self.running.len(),
+            pages_used: self.cache.size() - self.cache.available(),
+            pages_cached,
+            snapshots_used: self.cache.snapshots_taken(),
+            ..self.stats
+        }
+    }
+
     /// Adds a sequence, to be computed by the following steps.
     ///
-    /// Nothing is cut: what does not fit into the context is refused.
+    /// # Errors
+    /// Nothing is cut: what does not fit into the context is refused, and so is what can never be computed.
     pub fn submit(&mut self, request: Request) -> Result<SequenceId, SubmitError> {
         let (prompt, context) = (request.prompt.len(), self.context());
         if prompt == 0 {
@@ -230,45 +162,110 @@ impl Engine {
         let sampler = Sampler::new(request.sampling.clone(), &request.prompt)?;
         let id = SequenceId(self.next_id);
         self.next_id += 1;
+        self.deadlines.extend(request.deadline.map(|deadline| (deadline, id)));
         self.waiting.push_back(Sequence::new(id, request, sampler, context));
         Ok(id)
     }
 
+    /// Tokens of a sequence so far; `None` if it has ended.
+    pub fn usage(&self, id: SequenceId) -> Option<Usage> {
+        let mut sequences = self.running.iter().chain(&self.waiting);
+        sequences.find(|sequence| sequence.id == id).map(Sequence::usage)
+    }
+
     /// Ends a sequence and frees its pages. `None` if it has ended already.
     pub fn cancel(&mut self, id: SequenceId) -> Option<Usage> {
-        if let Some(at) = self.waiting.iter().position(|s| s.id == id) {
-            return self.waiting.remove(at).map(|s| s.usage());
-        }
-        let at = self.running.iter().position(|s| s.id == id)?;
-        Some(self.retire(at).usage())
+        self.remove(id).map(|sequence| sequence.usage())
     }
 
     /// Runs one step and appends what came of it to `events`; without sequences it does nothing.
     ///
     /// A step holds the next token of every answer, and as many chunks of prompts as fit beside them.
+    ///
+    /// # Errors
+    /// When the model fails. The sequences are still there; whoever goes on cancels them.
     pub fn step(&mut self, events: &mut Vec<Event>) -> Result<(), EngineError> {
-        self.admit();
+        self.step_at(Instant::now(), events)
+    }
+
+    /// As [`Self::step`], at a time that the caller states: deadlines up to `now` are over.
+    ///
+    /// # Errors
+    /// As [`Self::step`].
+    pub fn step_at(&mut self, now: Instant, events: &mut Vec<Event>) -> Result<(), EngineError> {
+        self.expire(now, events);
+        self.admit()?;
         self.schedule()?;
+        self.fill()?;
         if self.batch.is_empty() {
             return Ok(());
         }
         let on_device = self.compute()?;
+        self.stats.steps += 1;
+        self.stats.batch_sequences = self.batch.sequences().len();
+        self.stats.batch_tokens = self.batch.tokens();
+        self.conclude(on_device, events)
+    }
 
+    /// Ends the sequences whose time is over.
+    fn expire(&mut self, now: Instant, events: &mut Vec<Event>) {
+        while self.deadlines.first().is_some_and(|&(deadline, _)| deadline <= now) {
+            let Some((_, id)) = self.deadlines.pop_first() else { break };
+            if let Some(sequence) = self.remove(id) {
+                events.push(Event { sequence: id, kind: EventKind::Finished(FinishReason::Deadline, sequence.usage()) });
+            }
+        }
+    }
+
+    /// Runs the batch. True where the model chose the tokens, which it does where it can and no sequence wants more than those.
+    fn compute(&mut self) -> Result<bool, EngineError> {
+        let (running, spans) = (&mut self.running, &self.spans);
+        let ids_only = spans.iter().all(|span| running[span.index].wants_ids_only());
+        let Some(model) = self.model.sampled().filter(|_| ids_only) else {
+            self.model.step(&self.batch, &mut self.logits)?;
+            return Ok(false);
+        };
+        self.rows.clear();
+        for &Span { index, end } in spans {
+            let sequence = &mut running[index];
+            if end == sequence.tokens.len() {
+                self.rows.push(sequence.row());
+            }
+        }
+        model.step_sampled(&self.batch, &self.rows, &mut self.chosen)?;
+        Ok(true)
+    }
+
+    /// Notes what was computed, chooses tokens, and ends what is done.
+    fn conclude(&mut self, on_device: bool, events: &mut Vec<Event>) -> Result<(), EngineError> {
+        let spans = std::mem::take(&mut self.spans);
+        let mut ended = std::mem::take(&mut self.ended);
+        ended.clear();
         let mut row = 0;
-        let mut ended = Vec::new();
-        for &(index, end) in &self.scheduled {
+        for &Span { index, end } in &spans {
             let sequence = &mut self.running[index];
             let id = sequence.id;
             let mut tell = |kind| events.push(Event { sequence: id, kind });
-            if let Some((done, total)) = sequence.computed(end) {
+            let computed = sequence.computed(end);
+            self.stats.prompt_tokens += computed.prompt as u64;
+            self.stats.recomputed_tokens += computed.again as u64;
+            if let Some((done, total)) = computed.progress {
                 tell(EventKind::Prompt { done, total });
             }
+            self.keep(index)?;
+            let sequence = &mut self.running[index];
             if !sequence.wants_token() {
                 continue;
             }
-            let choice = if on_device { sequence.chosen(self.chosen[row]) } else { sequence.choose(self.logits.row(row)) };
+            let choice = if on_device {
+                sequence.chosen(self.chosen[row])
+            } else {
+                sequence.choose(self.logits.row(row), &mut self.allowed)
+            };
+            row += 1;
             match choice {
                 Ok((token, reason)) => {
+                    self.stats.generated_tokens += 1;
                     if let Some(token) = token {
                         tell(EventKind::Token(token));
                     }
@@ -282,80 +279,63 @@ impl Engine {
                     ended.push(index);
                 }
             }
-            row += 1;
         }
         ended.sort_unstable();
-        for index in ended.into_iter().rev() {
+        for &index in ended.iter().rev() {
             self.retire(index);
         }
+        (self.spans, self.ended) = (spans, ended);
         Ok(())
     }
 
-    /// Runs the batch. True where the model chose the tokens, which it does where it can and no sequence wants more than those.
-    fn compute(&mut self) -> Result<bool, EngineError> {
-        let (running, scheduled) = (&mut self.running, &self.scheduled);
-        let ids_only = scheduled.iter().all(|&(index, _)| running[index].wants_ids_only());
-        let Some(model) = self.model.sampled().filter(|_| ids_only) else {
-            self.model.step(&self.batch, &mut self.logits)?;
-            return Ok(false);
-        };
-        self.rows.clear();
-        for &(index, end) in scheduled {
-            let sequence = &mut running[index];
-            if end == sequence.tokens.len() {
-                self.rows.push(sequence.row());
-            }
-        }
-        model.step_sampled(&self.batch, &self.rows, &mut self.chosen)?;
-        Ok(true)
+    /// A running sequence, as an index into those.
+    fn find(&self, id: SequenceId) -> Option<usize> {
+        self.running.binary_search_by_key(&id, |sequence| sequence.id).ok()
     }
 
-    /// Starts waiting sequences while there is room. Each gets all pages that it may ever need, so that none has to stop midway.
-    fn admit(&mut self) {
-        while self.running.len() < self.config.max_sequences
-            && let Some(next) = self.waiting.front()
-        {
-            let pages = next.max_cached().div_ceil(self.limits.page_size);
-            let needs_slot = self.slots.size() > 0;
-            if pages > self.pages.free() || (needs_slot && self.slots.free() == 0) {
-                return;
-            }
-            let Some(mut sequence) = self.waiting.pop_front() else { return };
-            sequence.pages = self.pages.take(pages).into_iter().flatten().map(PageId).collect();
-            sequence.slot = needs_slot.then(|| self.slots.take(1)).flatten().and_then(|ids| ids.first().copied()).map(StateSlot);
-            self.running.push(sequence);
+    fn remove(&mut self, id: SequenceId) -> Option<Sequence> {
+        if let Some(index) = self.find(id) {
+            return Some(self.retire(index));
         }
-    }
-
-    /// Fills the batch: answers first, so that a long prompt delays nobody for more than a chunk.
-    fn schedule(&mut self) -> Result<(), BatchError> {
-        self.batch.clear();
-        self.scheduled.clear();
-        for answers in [true, false] {
-            for (index, sequence) in self.running.iter().enumerate() {
-                if sequence.is_answering() != answers {
-                    continue;
-                }
-                let end = sequence.next_end(self.config.chunk);
-                let tokens = &sequence.tokens[sequence.cached..end];
-                if self.batch.tokens() + tokens.len() > self.limits.max_tokens {
-                    continue;
-                }
-                let want = if end == sequence.tokens.len() { WantLogits::Last } else { WantLogits::None };
-                let pages = &sequence.pages[..end.div_ceil(self.limits.page_size)];
-                self.batch.push(tokens, sequence.cached, pages, sequence.slot, want)?;
-                self.scheduled.push((index, end));
-            }
-        }
-        Ok(())
+        let at = self.waiting.binary_search_by_key(&id, |sequence| sequence.id).ok()?;
+        let sequence = self.waiting.remove(at)?;
+        self.forget_deadline(&sequence);
+        self.blocked = None;
+        Some(sequence)
     }
 
     fn retire(&mut self, index: usize) -> Sequence {
         let sequence = self.running.remove(index);
-        self.pages.give_back(sequence.pages.iter().map(|p| p.0));
-        self.slots.give_back(sequence.slot.map(|s| s.0));
+        self.free(&sequence);
+        self.forget_deadline(&sequence);
         sequence
     }
+
+    fn forget_deadline(&mut self, sequence: &Sequence) {
+        if let Some(deadline) = sequence.deadline {
+            self.deadlines.remove(&(deadline, sequence.id));
+        }
+    }
+
+    /// Ends the use of a sequence's pages and slot.
+    fn free(&mut self, sequence: &Sequence) {
+        self.cache.release(&sequence.pages);
+        if let Some(slot) = sequence.slot {
+            self.slots.give_back(slot.0);
+        }
+    }
+
+    fn is_recurrent(&self) -> bool {
+        self.limits.state_slots > 0
+    }
+}
+
+fn least_common_multiple(a: usize, b: usize) -> usize {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).saturating_mul(b)
 }
 
 impl std::fmt::Debug for Engine {

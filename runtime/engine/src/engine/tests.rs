@@ -1,11 +1,53 @@
 //! Tests of scheduling with a fake model.
 
+mod constraint;
+mod deadline;
+mod preemption;
+mod prefix;
+mod workload;
+
+use std::sync::Arc;
+
 use tenon_core::rows::Rows;
 
 use super::*;
 use crate::fake::{Fake, VOCAB, fake_limits, one_hot};
+use crate::sampling::{LogitsError, SamplingParams};
 
-const CONFIG: EngineConfig = EngineConfig { chunk: 4, max_sequences: 3 };
+const CONFIG: EngineConfig = EngineConfig { step_tokens: 8, ..EngineConfig::new(4, 3) };
+
+impl Engine {
+    /// Checks everything that must hold between steps.
+    ///
+    /// # Panics
+    /// When something does not hold.
+    fn check(&self) {
+        let (size, unit) = (self.limits.page_size, self.unit);
+        let mut users = vec![0; self.limits.pages];
+        let mut slots = Vec::new();
+        for sequence in &self.running {
+            sequence.pages.iter().for_each(|page| users[page.0 as usize] += 1);
+            slots.extend(sequence.slot);
+            assert!(sequence.kept * size <= sequence.cached, "nothing that is kept is still to be written");
+            assert!(sequence.kept <= sequence.pages.len() && sequence.cached <= sequence.pages.len() * size);
+            assert!(sequence.cached < sequence.tokens.len(), "a sequence without anything to compute");
+            assert!(self.any_chunking || sequence.kept * size % unit == 0, "prefixes end where spans of all prompts end");
+            assert!(self.shares || sequence.kept == 0);
+        }
+        slots.sort_unstable();
+        assert_eq!(slots.len(), if self.is_recurrent() { self.running.len() } else { 0 });
+        assert!(slots.windows(2).all(|two| two[0] < two[1]), "two sequences with one slot");
+        assert_eq!(self.slots.free() + slots.len(), self.slots.size(), "slots that nobody has");
+        for sequence in &self.waiting {
+            assert!(sequence.pages.is_empty() && sequence.slot.is_none() && sequence.cached == 0, "who waits has nothing");
+        }
+        let order: Vec<SequenceId> = self.running.iter().chain(&self.waiting).map(|s| s.id).collect();
+        assert!(order.windows(2).all(|two| two[0] < two[1]), "who runs arrived before who waits, each in order");
+        let deadlines = self.running.iter().chain(&self.waiting).filter(|s| s.deadline.is_some()).count();
+        assert_eq!(self.deadlines.len(), deadlines);
+        self.cache.check(&users);
+    }
+}
 
 fn request(prompt: &[u32], max_tokens: Option<usize>) -> Request {
     Request { max_tokens, ..Request::new(prompt.to_vec(), SamplingParams::GREEDY, Arc::from([299])) }
@@ -32,8 +74,10 @@ fn run(engine: &mut Engine) -> Vec<Event> {
     let mut events = Vec::new();
     while !engine.is_idle() {
         let before = events.len();
+        let steps = engine.stats().steps;
         engine.step(&mut events).unwrap();
-        assert!(events.len() > before, "a step without any progress");
+        engine.check();
+        assert!(events.len() > before || engine.stats().steps > steps, "a step without any progress");
     }
     events
 }
@@ -84,7 +128,7 @@ fn broken_logits_on_a_device_end_the_sequence() {
     let (fake, _) = Fake::new(fake_limits(), move |_| none.clone()).choosing();
     let mut engine = Engine::new(Box::new(fake), CONFIG).unwrap();
     let id = engine.submit(request(&[1, 2], Some(2))).unwrap();
-    assert_eq!(end(&run(&mut engine), id), EventKind::Failed(LogitsError::Broken));
+    assert_eq!(end(&run(&mut engine), id), EventKind::Failed(ChoiceError::Logits(LogitsError::Broken)));
     assert!(engine.is_idle());
 }
 
@@ -117,7 +161,7 @@ fn sequences_share_steps_and_do_not_disturb_each_other() {
     let steps = steps.lock().unwrap();
     assert!(steps.iter().all(|s| s.iter().map(|(_, t)| t.len()).sum::<usize>() <= 8));
     assert!(steps.iter().any(|s| s.iter().any(|(_, t)| t.len() > 1) && s.iter().any(|(p, t)| *p > 0 && t.len() == 1)));
-    assert_eq!(engine.pages.free(), engine.pages.size());
+    assert_eq!(engine.stats().pages_used, 0);
 }
 
 #[test]
@@ -157,7 +201,7 @@ fn it_ends_at_an_end_token_at_the_context_or_when_cancelled() {
     assert!(engine.cancel(ids[1]).is_some());
     assert_eq!(engine.cancel(ids[0]), None);
     assert!(engine.is_idle());
-    assert_eq!(engine.pages.free(), 8);
+    assert_eq!(engine.cache.available(), 8);
 }
 
 #[test]
@@ -173,9 +217,9 @@ fn broken_logits_end_one_sequence_and_leave_the_others() {
     let bad = engine.submit(request(&[13], Some(4))).unwrap();
     let good = engine.submit(request(&[1], Some(4))).unwrap();
     let events = run(&mut engine);
-    assert!(matches!(end(&events, bad), EventKind::Failed(LogitsError::NotANumber { token: 7, .. })));
+    assert!(matches!(end(&events, bad), EventKind::Failed(ChoiceError::Logits(LogitsError::NotANumber { token: 7, .. }))));
     assert_eq!(tokens(&events, good), expected(&[1], 4));
-    assert_eq!(engine.pages.free(), 8);
+    assert_eq!(engine.cache.available(), 8);
 }
 
 #[test]
@@ -235,13 +279,15 @@ fn what_does_not_fit_is_refused_with_both_numbers() {
 #[test]
 fn configurations_under_which_prompts_could_starve_are_refused() {
     let new = |chunk, max_sequences| {
-        let engine = Engine::new(Box::new(summing(fake_limits())), EngineConfig { chunk, max_sequences });
+        let engine = Engine::new(Box::new(summing(fake_limits())), EngineConfig::new(chunk, max_sequences));
         engine.map(|_| ()).map_err(|e| e.to_string())
     };
     assert_eq!(new(6, 3), Ok(()));
+    assert_eq!(new(7, 3).unwrap_err(), "steps of 9 tokens are asked for, and the model was loaded for 8");
+    let tight = EngineConfig { step_tokens: 5, ..EngineConfig::new(4, 3) };
     assert_eq!(
-        new(7, 3).unwrap_err(),
-        "a chunk of 7 beside 2 other sequences needs steps of 9 tokens, and the model was loaded for 8"
+        Engine::new(Box::new(summing(fake_limits())), tight).unwrap_err().to_string(),
+        "a chunk of 4 beside 2 other sequences needs steps of 6 tokens, and step_tokens is 5"
     );
     assert_eq!(new(1, 5).unwrap_err(), "5 sequences need as many rows of logits, and the model was loaded for 4");
     assert_eq!(new(0, 1).unwrap_err(), "chunk must be at least 1");

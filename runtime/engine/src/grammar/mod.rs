@@ -80,7 +80,7 @@ impl GrammarFactory {
         let vocabulary = trie::vocabulary(tokenizer, &tokenizer.special_ids(marks)).ok_or(CompileError::NoEnd)?;
         let slices = llguidance::earley::SlicedBiasComputer::general_slices();
         let mut parsers = ParserFactory::new(&vocabulary, InferenceCapabilities::default(), &slices)
-            .map_err(|e| CompileError::Grammar(first_line(&e.to_string()).to_owned()))?;
+            .map_err(|e| CompileError::Grammar(sentence(&e.to_string())))?;
         *parsers.quiet().limits_mut() = limits();
         Ok(Self { parsers })
     }
@@ -91,16 +91,26 @@ impl GrammarFactory {
     /// # Errors
     /// When the grammar is none, or is beyond the limits. Where a schema of the request is to blame, the error says which.
     pub fn compile(&self, lark: &str) -> Result<Box<dyn Constraint>, CompileError> {
-        let compile = || self.parsers.create_parser(TopLevelGrammar::from_lark(lark.to_owned())).map_err(|e| e.to_string());
         let compiled = thread::scope(|scope| {
             let thread = thread::Builder::new().name("grammar".to_owned()).stack_size(STACK);
-            match thread.spawn_scoped(scope, compile) {
+            match thread.spawn_scoped(scope, || self.matcher(lark)) {
                 Ok(thread) => thread.join().unwrap_or_else(|_| Err("the compiler of grammars has failed".to_owned())),
                 Err(error) => Err(error.to_string()),
             }
         });
-        let parser = compiled.map_err(|message| fault(lark, &message))?;
-        Ok(Box::new(Grammar { matcher: Matcher::new(Ok(parser)) }))
+        let matcher = compiled.map_err(|message| fault(lark, &message))?;
+        Ok(Box::new(Grammar { matcher }))
+    }
+
+    fn matcher(&self, lark: &str) -> Result<Matcher, String> {
+        let parser = self.parsers.create_parser(TopLevelGrammar::from_lark(lark.to_owned())).map_err(|e| e.to_string())?;
+        let mut matcher = Matcher::new(Ok(parser));
+        // A row that is too large, or a definition that never ends: better told now than in place of the first token.
+        match matcher.compute_mask_or_eos() {
+            Ok(mask) if !mask.is_zero() => Ok(matcher),
+            Err(error) if sentence(&error.to_string()) != "NoExtensionBias" => Err(error.to_string()),
+            Ok(_) | Err(_) => Err("no answer is valid".to_owned()),
+        }
     }
 }
 
@@ -110,9 +120,9 @@ impl fmt::Debug for GrammarFactory {
     }
 }
 
-/// The library begins its messages with `at LINE(COLUMN): ` where it knows the place in the grammar, and ends them with the line.
+/// The library begins its messages with `at LINE(COLUMN): ` where it knows the place in the grammar.
 fn fault(lark: &str, message: &str) -> CompileError {
-    let what = first_line(message);
+    let what = sentence(message);
     let placed = what.strip_prefix("at ").and_then(|rest| rest.split_once("): ")).and_then(|(place, what)| {
         let line = place.split_once('(')?.0.parse().ok()?;
         Some((place_of_line(lark, line)?, what))
@@ -122,12 +132,19 @@ fn fault(lark: &str, message: &str) -> CompileError {
             let what = what.strip_prefix("failed to compile JSON schema: ").unwrap_or(what);
             CompileError::Schema { place, what: what.to_owned() }
         }
-        None => CompileError::Grammar(what.to_owned()),
+        None => CompileError::Grammar(what),
     }
 }
 
-fn first_line(message: &str) -> &str {
-    message.lines().next().unwrap_or_default()
+/// Characters of the library's messages that are passed on.
+const LONGEST: usize = 300;
+
+/// A message in one line, without the lines of the grammar (` 12 | ..`) and the marks of state that the library puts behind it.
+fn sentence(message: &str) -> String {
+    let is_source = |line: &str| line.split_once(" | ").is_some_and(|(number, _)| number.trim().parse::<usize>().is_ok());
+    let lines = message.lines().take_while(|line| !is_source(line) && !line.starts_with('<')).map(str::trim);
+    let joined = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    joined.chars().take(LONGEST).collect()
 }
 
 /// The place of one answer in its grammar.
@@ -136,7 +153,7 @@ struct Grammar {
 }
 
 fn failed(error: impl fmt::Display) -> ConstraintError {
-    ConstraintError(first_line(&error.to_string()).to_owned())
+    ConstraintError(sentence(&error.to_string()))
 }
 
 impl Constraint for Grammar {

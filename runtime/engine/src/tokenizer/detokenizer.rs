@@ -142,6 +142,30 @@ mod tests {
     }
 
     #[test]
+    fn only_the_named_special_tokens_are_shown() {
+        let tokenizer = Tokenizer::from_gguf(&crate::tokenizer::tests::vocabulary()).unwrap();
+        let ids = tokenizer.encode_text("<s>he</s>").unwrap();
+        assert_eq!(ids.len(), 3);
+        // A user-defined token is text, and `he` is no special token.
+        let marks = tokenizer.special_ids(&["<s>", "<tool>", "he", "nothing"]);
+        assert_eq!(marks, [256]);
+        let decode = |special| tokenizer.decode(&ids, special).unwrap();
+        assert_eq!(decode(SpecialTokens::Only(marks.into())), "<s>he");
+        assert_eq!(decode(SpecialTokens::Only([257].into())), "he</s>");
+        assert_eq!(decode(SpecialTokens::Only([].into())), decode(SpecialTokens::Hide));
+        assert_eq!(decode(SpecialTokens::Only([256, 257].into())), decode(SpecialTokens::Show));
+    }
+
+    #[test]
+    fn each_token_has_a_text_of_its_own() {
+        let tokenizer = Tokenizer::from_gguf(&crate::tokenizer::tests::vocabulary()).unwrap();
+        let ids = tokenizer.encode_text("<s>hello ü</s>").unwrap();
+        assert_eq!(tokenizer.texts(&ids).unwrap(), ["<s>", "hello", " ", "\u{FFFD}", "\u{FFFD}", "</s>"]);
+        let error = tokenizer.texts(&[1, 9_999]).unwrap_err().to_string();
+        assert!(error.starts_with("token id 9999 has no token"), "{error}");
+    }
+
+    #[test]
     fn half_a_character_is_never_written() {
         let mut detokenizer = Detokenizer::new(SpecialTokens::Hide);
         let mut text = String::new();

@@ -32,6 +32,8 @@ pub struct Flags {
     pub context: Option<&'static str>,
     /// Of the sequences.
     pub sequences: Option<&'static str>,
+    /// Of the tokens of the cache.
+    pub cache_tokens: Option<&'static str>,
     /// Of the snapshots.
     pub snapshots: Option<&'static str>,
     /// Of the cache dtype.
@@ -63,8 +65,17 @@ impl Needs {
         }
         let ways_out = self.ways_out(settings, budget.bytes, flags);
         let page = settings.page_size.min(settings.context);
-        let smallest = Settings { context: page, sequences: 1, snapshots: 0, kv: self.smallest_kv(), ..*settings };
+        let smallest =
+            Settings { context: page, sequences: 1, cache_tokens: None, snapshots: 0, kv: self.smallest_kv(), ..*settings };
         Err(Box::new(Refusal { table, budget: budget.clone(), ways_out, smallest: self.plan(&smallest).total() }))
+    }
+
+    /// As many snapshots as are useful, as far as they fit: two for each sequence, which leaves one at the end of its prompt and one
+    /// where it goes another way than an earlier one.
+    pub fn useful_snapshots(&self, settings: &Settings, budget: Option<&Budget>) -> u64 {
+        let useful = if self.state_bytes == 0 { 0 } else { settings.sequences.saturating_mul(2) };
+        let Some(budget) = budget else { return useful };
+        largest(0, useful, |snapshots| self.fits(&Settings { snapshots, ..*settings }, budget.bytes)).unwrap_or(0)
     }
 
     fn fits(&self, settings: &Settings, bytes: u64) -> bool {
@@ -105,13 +116,26 @@ impl Needs {
     /// Single changes that make it fit.
     fn changes(&self, settings: &Settings, bytes: u64, flags: &Flags) -> Vec<(String, Settings)> {
         let mut found = Vec::new();
+        // The last page may be a part of one; a context of its whole pages is the largest that is smaller.
+        let shorter = settings.context_pages().saturating_sub(1);
         if let Some(flag) = flags.context {
             let context = |pages: u64| Settings { context: pages * settings.page_size, ..*settings };
-            // The last page may be a part of one; a context of its whole pages is the largest that is smaller.
-            let most = largest(1, settings.context.div_ceil(settings.page_size).saturating_sub(1), |pages| {
-                self.fits(&context(pages), bytes)
-            });
+            let most = largest(1, shorter, |pages| self.fits(&context(pages), bytes));
             found.extend(most.map(|pages| (format!("{flag} {}", context(pages).context), context(pages))));
+        }
+        if let Some(flag) = flags.cache_tokens {
+            let cache = |pages: u64| Settings { cache_tokens: Some(pages * settings.page_size), ..*settings };
+            let tokens = |pages: u64| pages * settings.page_size;
+            let fewer = settings.pages().saturating_sub(1);
+            let most = largest(settings.context_pages(), fewer, |pages| self.fits(&cache(pages), bytes));
+            found.extend(most.map(|pages| (format!("{flag} {}", tokens(pages)), cache(pages))));
+            // A cache of stated size holds a context: both become smaller together.
+            if let (Some(of_context), Some(_), None) = (flags.context, settings.cache_tokens, most) {
+                let both = |pages: u64| Settings { context: tokens(pages), ..cache(pages) };
+                let most = largest(1, shorter, |pages| self.fits(&both(pages), bytes));
+                let text = |pages: u64| format!("{of_context} {0} {flag} {0}", tokens(pages));
+                found.extend(most.map(|pages| (text(pages), both(pages))));
+            }
         }
         if let Some(flag) = flags.sequences {
             let sequences = |sequences: u64| Settings { sequences, ..*settings };

@@ -112,8 +112,10 @@ impl Needs {
 pub struct Settings {
     /// Tokens of one sequence, prompt and answer together.
     pub context: u64,
-    /// Sequences at a time; each has room for a whole context in the cache and, where layers are recurrent, a slot of the state pool.
+    /// Sequences at a time; where layers are recurrent, each has a slot of the state pool.
     pub sequences: u64,
+    /// Tokens of the cache, which all sequences share; without it, there is room for a whole context of each.
+    pub cache_tokens: Option<u64>,
     /// Snapshots of recurrent states.
     pub snapshots: u64,
     /// Index into [`Needs::kv`].
@@ -131,12 +133,30 @@ pub struct Settings {
 impl Settings {
     /// A deployment that answers requests, with the default dtype and no snapshots.
     pub const fn new(context: u64, sequences: u64, threads: u64) -> Self {
-        Self { context, sequences, snapshots: 0, kv: 0, threads, page_size: PAGE_SIZE, chunk: CHUNK, rows_each: 1 }
+        Self {
+            context,
+            sequences,
+            cache_tokens: None,
+            snapshots: 0,
+            kv: 0,
+            threads,
+            page_size: PAGE_SIZE,
+            chunk: CHUNK,
+            rows_each: 1,
+        }
     }
 
     /// Pages of the cache.
     pub const fn pages(&self) -> u64 {
-        self.context.div_ceil(self.page_size).saturating_mul(self.sequences)
+        match self.cache_tokens {
+            Some(tokens) => tokens.div_ceil(self.page_size),
+            None => self.context_pages().saturating_mul(self.sequences),
+        }
+    }
+
+    /// Pages that one whole context fills: the cache has as many at least, or the longest prompts could never be computed.
+    pub const fn context_pages(&self) -> u64 {
+        self.context.div_ceil(self.page_size)
     }
 
     /// Tokens of the largest step: a chunk of one prompt beside a token of every other sequence.

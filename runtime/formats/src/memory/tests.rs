@@ -32,6 +32,7 @@ fn needs() -> Needs {
 const FLAGS: Flags = Flags {
     context: Some("--context"),
     sequences: Some("--sequences"),
+    cache_tokens: Some("--cache-tokens"),
     snapshots: Some("--snapshots"),
     kv_cache_dtype: Some("--kv-cache-dtype"),
 };
@@ -99,11 +100,12 @@ fn rooms_are_shared_by_kernels_of_one_sort() {
 fn advice_that_is_followed_fits() {
     let needs = needs();
     let (mut refused, mut several, mut hopeless) = (0, 0, 0);
-    for context in [64, 100, 2048, 4096] {
+    for context in [64_u64, 100, 2048, 4096] {
         for sequences in [1, 2, 7, 32] {
-            for snapshots in [0, 5] {
+            for (snapshots, cache) in [(0, None), (5, None), (0, Some(1)), (5, Some(3))] {
                 for kv in [0, 1] {
-                    let settings = Settings { snapshots, kv, ..Settings::new(context, sequences, 2) };
+                    let cache_tokens = cache.map(|contexts| contexts * context.next_multiple_of(64));
+                    let settings = Settings { snapshots, kv, cache_tokens, ..Settings::new(context, sequences, 2) };
                     for bytes in (1..60).map(|i| 2_500_000 * i) {
                         let Err(refusal) = needs.fit(&settings, &budget(bytes), &FLAGS) else {
                             assert!(needs.plan(&settings).total() <= bytes);
@@ -139,20 +141,43 @@ fn follows(needs: &Needs, from: &Settings, flags: &str, way: &Settings, bytes: u
         match pair[0] {
             "--context" => followed.context = number(),
             "--sequences" => followed.sequences = number(),
+            "--cache-tokens" => followed.cache_tokens = Some(number()),
             "--snapshots" => followed.snapshots = number(),
             "--kv-cache-dtype" => followed.kv = needs.kv.iter().position(|kv| kv.dtype == pair[1]).unwrap(),
             other => panic!("{other} is no flag"),
         }
     }
     assert_eq!(followed, *way, "{flags}");
+    assert!(way.pages() >= way.context_pages(), "{flags} leaves no room for a context");
     assert!(needs.plan(way).total() <= bytes, "{flags} does not fit");
     let more = match words[words.len() - 2] {
         "--context" => Settings { context: way.context + way.page_size, ..*way },
+        "--cache-tokens" => Settings { cache_tokens: way.cache_tokens.map(|tokens| tokens + way.page_size), ..*way },
         "--sequences" if way.sequences + 1 < from.sequences => Settings { sequences: way.sequences + 1, ..*way },
         "--snapshots" => Settings { snapshots: way.snapshots + 1, ..*way },
         _ => return,
     };
     assert!(needs.plan(&more).total() > bytes, "{flags}: {more:?} fits as well");
+}
+
+#[test]
+fn a_cache_that_sequences_share_has_its_own_size() {
+    let settings = Settings { cache_tokens: Some(3000), ..Settings::new(2048, 4, 2) };
+    assert_eq!((settings.pages(), settings.context_pages()), (47, 32));
+    let (shared, whole) = (needs().plan(&settings), needs().plan(&Settings { cache_tokens: None, ..settings }));
+    assert_eq!((shared.cache, whole.cache), (47 * 64 * 2304, 4 * 2048 * 2304));
+    assert_eq!(whole.total() - shared.total(), whole.cache - shared.cache, "and nothing else changes");
+    assert!(shared.text("").contains("47 pages x 64 tokens x 2,304 B (f32)"), "{}", shared.text(""));
+}
+
+#[test]
+fn snapshots_are_as_many_as_are_useful_and_fit() {
+    let (needs, settings) = (needs(), Settings::new(2048, 4, 2));
+    let without = needs.plan(&settings).total();
+    let of = |bytes: u64| needs.useful_snapshots(&settings, Some(&budget(bytes)));
+    assert_eq!([without - 1, without, without + 250_000, u64::MAX].map(of), [0, 0, 2, 8]);
+    assert_eq!(needs.useful_snapshots(&settings, None), 8);
+    assert_eq!(Needs { state_bytes: 0, ..needs }.useful_snapshots(&settings, None), 0);
 }
 
 #[test]

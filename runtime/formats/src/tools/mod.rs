@@ -1,8 +1,9 @@
 //! Wire formats of tool calls: how a model is told to write a call, how a call looks, and how a text shows that it means this
-//! format. One parser owns one format: its prompt, its opening tag, its canonical text.
+//! format. One parser owns one format: its prompt, its opening tag, its canonical text, and how an output is read.
 //!
-//! Three audiences use this: `check` and the loader compare a chat template with the parser that a spec names, the prompt of a
-//! request teaches the format where the template does not, and generated code names the parser of a model.
+//! Four audiences use this: `check` and the loader compare a chat template with the parser that a spec names, the prompt of a
+//! request teaches the format where the template does not, generated code names the parser of a model, and the server reads what
+//! the model writes ([`OutputParser`]).
 
 mod call;
 mod declared;

@@ -68,7 +68,8 @@ pub fn run(args: &BenchArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         }
     };
 
-    let mut engine = Engine::new(plan.load()?, EngineConfig { chunk: plan.chunk(), max_sequences: most })?;
+    // Prompts are the same in every run, and each is to be computed.
+    let mut engine = Engine::new(plan.load()?, EngineConfig { prefix_cache: false, ..plan.engine() })?;
     let memory = engine.model().memory();
     let dtype = args.load.kv_cache_dtype.unwrap_or(plan.place.kv_cache_dtypes(entry)[0]);
     let kv_bytes = info.kv_bytes_per_token(dtype);

@@ -9,7 +9,7 @@ use tenon_engine::{ChatTemplate, Conversation, FinishReason};
 
 use super::answer;
 use crate::cli::ChatArgs;
-use crate::load::{Loaded, Wanted};
+use crate::load::{CacheWanted, Loaded, Wanted};
 use crate::{Failure, interrupt, load};
 
 const HELP: &str = "/reset forgets the conversation, /exit (or Ctrl-D) ends it, Ctrl-C stops an answer";
@@ -24,6 +24,7 @@ pub fn run(args: &ChatArgs, models: &[&'static ModelEntry]) -> Result<(), Failur
         overrides: &args.overrides,
         sequences: 1,
         sequences_flag: None,
+        cache: CacheWanted::default(),
     };
     let mut loaded = load::for_text(models, &wanted)?;
     // Taken out, so that the rest can be borrowed while it renders.

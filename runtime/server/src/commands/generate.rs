@@ -6,7 +6,7 @@ use tenon_engine::template::{self, message};
 
 use super::answer;
 use crate::cli::GenerateArgs;
-use crate::load::{Loaded, Wanted};
+use crate::load::{CacheWanted, Loaded, Wanted};
 use crate::{Failure, interrupt, load};
 
 /// Answers the prompt on stdout.
@@ -22,6 +22,7 @@ pub fn run(args: &GenerateArgs, models: &[&'static ModelEntry]) -> Result<(), Fa
         overrides: &args.overrides,
         sequences: 1,
         sequences_flag: None,
+        cache: CacheWanted::ONCE,
     };
     let mut loaded = load::for_text(models, &wanted)?;
     let prompt = prompt_ids(&loaded, args)?;

@@ -6,6 +6,7 @@ mod chat;
 mod generate;
 mod list;
 mod logits;
+mod parse;
 mod pull;
 mod render;
 mod serve;
@@ -28,5 +29,6 @@ pub fn run(command: Command, models: &[&'static ModelEntry]) -> Result<(), Failu
         Command::Render(args) => render::run(&args, models),
         Command::Bench(args) => bench::run(&args, models),
         Command::Logits(args) => logits::run(&args, models),
+        Command::Parse(args) => parse::run(&args),
     }
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::{ChoiceArgs, ServeArgs};
-use crate::load::Wanted;
+use crate::load::{CacheWanted, Wanted};
 use crate::plan::Plan;
 use crate::serve::{Limits, Served, Server};
 use crate::{Failure, load};
@@ -32,6 +32,7 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         overrides: &args.overrides,
         sequences: max_sequences,
         sequences_flag: Some("--max-sequences"),
+        cache: CacheWanted::default(),
     };
     let spec = load::entry(models, &args.name)?.info.sampling;
     let sampling = sampling(&args.choice, spec)?;

@@ -1,8 +1,8 @@
-//! The HTTP server: OpenAI's routes over one engine, several requests at a time.
+//! The HTTP server: the routes of OpenAI and of Anthropic over one engine, several requests at a time.
 //!
 //! A request is read strictly ([`fields`]), brought into one form ([`request`]), rendered and tokenized ([`prompt`]), and handed to
 //! the thread that owns the engine ([`worker`], by [`generate`]); its tokens come back through a channel and become content,
-//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`]).
+//! reasoning and calls ([`answer`]) in the form that the route speaks ([`openai`], [`anthropic`]).
 
 mod answer;
 mod anthropic;
@@ -35,6 +35,7 @@ use tenon_engine::{ChatTemplate, Engine, Tokenizer};
 use tokio::net::TcpListener;
 
 use constrain::Grammars;
+use observe::Nobody;
 use worker::{Running, Worker};
 
 /// Time that clients have to read the rest of their answers once the engine has finished them and the server is to end.
@@ -101,7 +102,7 @@ pub struct Server {
 impl Server {
     /// Starts the thread of the engine. `plan` is what `GET /debug/plan` answers: what is running, and where it comes from.
     pub fn start(served: Served, plan: Value, engine: Engine, limits: Limits) -> std::io::Result<Self> {
-        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue))?;
+        let (worker, engine) = worker::start(engine, limits.max_sequences.saturating_add(limits.queue), Arc::new(Nobody))?;
         let service = Service {
             fingerprint: fingerprint(&plan),
             served,

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use tenon_engine::engine::EngineStats;
 use tenon_engine::{FinishReason, Usage};
 
 use super::answer::Ending;
@@ -58,9 +59,19 @@ pub(super) enum Occurrence<'a> {
     },
 }
 
+/// Is told what the engine holds, whenever that may have changed. The engine waits for it.
+pub(super) trait EngineObserver: Debug + Send + Sync {
+    /// Takes note.
+    fn stats(&self, stats: &EngineStats);
+}
+
 /// Keeps no books.
 #[derive(Debug)]
 pub(super) struct Nobody;
+
+impl EngineObserver for Nobody {
+    fn stats(&self, _: &EngineStats) {}
+}
 
 impl Observer for Nobody {
     fn observe(&self, _: Occurrence<'_>) {}

@@ -1,5 +1,5 @@
 //! Small inputs from public bug reports, with the right answers: those whose whole expectation is a status and an error's form.
-//! The others of the collection that this server covers are named at the tests that check more.
+//! The others of the collection are named at the tests that check more; those of Anthropic's routes are with the tests of these.
 
 use serde_json::Value;
 

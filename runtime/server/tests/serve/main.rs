@@ -4,9 +4,11 @@ mod answers;
 mod cases;
 mod choices;
 mod client;
+mod constrained;
 mod load;
 mod logprobs;
 mod params;
+mod prefix;
 mod reasoning;
 mod refusals;
 mod render;
@@ -36,6 +38,13 @@ fn with(mut body: Value, more: Value) -> Value {
 
 const CHAT: &str = "/v1/chat/completions";
 const COMPLETIONS: &str = "/v1/completions";
+
+/// A usage apart from what was found in the cache, which an earlier request with the same prompt has left there.
+fn computed(usage: &Value) -> Value {
+    let mut usage = usage.clone();
+    assert!(usage["prompt_tokens_details"]["cached_tokens"].take().is_u64());
+    usage
+}
 
 /// The text of a stream's chunks on the chat route.
 fn deltas(chunks: &[Value]) -> String {

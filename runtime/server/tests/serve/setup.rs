@@ -120,7 +120,7 @@ impl TestServer {
             next(tokens)
         });
         let steps = fake.steps();
-        let engine = Engine::new(Box::new(fake), EngineConfig { chunk: 32, max_sequences }).unwrap();
+        let engine = Engine::new(Box::new(fake), EngineConfig::new(32, max_sequences)).unwrap();
         let server = Server::start(
             served_with(&template, context, settings),
             json!({ "model": MODEL }),
@@ -193,13 +193,15 @@ fn text_of(tokens: &[u32]) -> String {
 }
 
 /// The next token: the model repeats the last message of a conversation, or what a plain prompt has before its first `>`, and then
-/// ends. A text that begins with `~` is repeated for ever; one that begins with `!` breaks the model.
+/// ends. A text that begins with `~` is repeated for ever; one that begins with `!` breaks the model; with one that begins with `^` every
+/// other token is possible too, though unlikely.
 fn next(tokens: &[u32]) -> Rows<f32, VOCAB> {
     let find = |of: &[u32], token: u32| of.iter().rposition(|&t| t == token);
     let (said, from) = match find(tokens, OPEN) {
         Some(open) => {
             let close = find(&tokens[..open], CLOSE).unwrap();
-            let newline = find(&tokens[..close], u32::from(b'\n')).unwrap();
+            let said = find(&tokens[..close], OPEN).unwrap();
+            let newline = said + tokens[said..].iter().position(|&t| t == u32::from(b'\n')).unwrap();
             (&tokens[newline + 1..close], open + "<assistant\n".len())
         }
         None => {
@@ -218,6 +220,11 @@ fn next(tokens: &[u32]) -> Rows<f32, VOCAB> {
     };
     let logits = row.row_mut(0);
     logits.fill(f32::NEG_INFINITY);
+    if said.first() == Some(&u32::from(b'^')) {
+        logits.fill(-20.0);
+        // Whitespace between the tokens of JSON is no answer to wait for.
+        [b'\t', b'\n', b'\r', b' '].iter().for_each(|&space| logits[usize::from(space)] = -30.0);
+    }
     logits[token as usize] = 5.0;
     // The neighbours of a byte are likely too, so that sampling has a choice.
     if token < 256 {

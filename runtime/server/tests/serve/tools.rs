@@ -132,7 +132,8 @@ fn steering_is_part_of_the_prompt_wherever_it_is_looked_at() {
     let server = server(ToolParser::Hermes, true);
     let shown = served_with(crate::setup::TEMPLATE, CONTEXT, settings(ToolParser::Hermes, true));
     for (choice, steered) in [("auto", false), ("required", true)] {
-        let mut body = chat("Hi", json!({"tools": [weather()], "tool_choice": choice}));
+        let said = ToolParser::Hermes.example_call("get_weather", &paris());
+        let mut body = chat(&said, json!({"tools": [weather()], "tool_choice": choice}));
         let text = render(&shown, body.clone()).unwrap();
         assert_eq!(text.ends_with("<tool_call>"), steered, "{text}");
         let ids = shown.tokenizer.encode_rendered(&text).unwrap();
@@ -253,7 +254,8 @@ fn streams_of_noise_are_the_whole_answers() {
         {% for m in messages %}<|open|>{{ m.role }}\n{{ m.content }}<|close|>{% endfor %}{{ opening }}{# </think> #}";
     for parser in ToolParser::ALL {
         let reasoning = Some(ReasoningParser::Think).filter(|_| parser != ToolParser::GptOss);
-        let settings = Settings { reasoning, ..settings(parser, false) };
+        let mut settings = Settings { reasoning, ..settings(parser, false) };
+        settings.tools = settings.tools.map(|tools| ToolSettings { thinking: reasoning.is_some(), ..tools });
         let template = if reasoning.is_some() { template } else { crate::setup::TEMPLATE }.to_owned();
         let server = TestServer::with(Setup { queue: 2, context: CONTEXT, settings, template, ..Setup::default() });
         let call = parser.example_call("get_weather", &paris());

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::lark::{Lark, SPACE, escape, literal, pattern};
+use super::lark::{Lark, SPACE, escape, literal, pattern, without};
 use super::{GrammarError, GrammarRequest, SchemaPlace, parameters, schema};
 use crate::tools::{Begun, Declared, ReasoningParser, ToolChoice, ToolParser};
 
@@ -50,9 +50,12 @@ pub(super) fn calls(
     let begun = request.begun == Begun::Call;
     let opened = |opening: &str| if begun { String::new() } else { pattern(&format!("{LEAD}{opening}")) };
 
+    // Reasoning opens at the beginning or not at all: text that began with its mark would be taken for text to the end.
+    let thought = request.reasoning.map_or(String::new(), |reasoning| format!("|{}", escape(reasoning.marks().0)));
+    let text = |lark: &mut Lark, not: &str| lark.rule("TEXT", &format!("/(?s:.+)/ & {}", without(&format!("{not}{thought}"))));
     let free = |lark: &mut Lark, not: &str, opening: &str| {
-        lark.rule("TEXT", &format!("/(?s:.+)/ & {}", without(not)));
-        lark.rule("LEAD_TEXT", &format!("{} {}", without(not), pattern(opening)));
+        text(lark, not);
+        lark.rule("LEAD_TEXT", &format!("{} {}", without(&format!("{not}{thought}")), pattern(opening)));
     };
     let (forced, auto) = match parser {
         ToolParser::Hermes | ToolParser::Qwen3Coder | ToolParser::Mistral => {
@@ -83,7 +86,7 @@ pub(super) fn calls(
                 "\\{{{BLANK}(\"name\"{BLANK}:{BLANK}({})|\"(arguments|parameters)\"{BLANK}:{BLANK}\\{{|\"(id|type)\"{BLANK}:){tag}",
                 names.join("|"),
             );
-            lark.rule("TEXT", &format!("/(?s:.+)/ & {}", without(&not)));
+            text(lark, &not);
             (format!("{body} {more}"), format!("TEXT? | {body} {more}"))
         }
         ToolParser::GptOss => {
@@ -149,7 +152,11 @@ pub(super) fn answer(
             let header = format!("{}( ?<\\|constrain\\|>json)?{}", escape("<|channel|>final"), escape("<|message|>"));
             format!("{} {output}", pattern(&header))
         }
-        false => format!("{}? {output}", pattern(r"[ \t\r\n]{1,8}")),
+        false => {
+            lark.skip_whitespace_as_json();
+            let gap = if request.reasoning.is_some() { format!("{}?", pattern(r"[ \t\r\n]{1,8}")) } else { String::new() };
+            format!("{gap} {output}")
+        }
     });
     let body = match (calls, output) {
         (Some(calls), None) if request.choice.is_forced() => calls.forced,
@@ -185,11 +192,6 @@ fn reasoning(lark: &mut Lark, request: &GrammarRequest<'_>, is_harmony: bool) ->
 /// The text of a message of harmony that is not the last.
 fn messages(lark: &mut Lark) {
     lark.once("MESSAGE_TEXT", &format!("{} {}", without(HARMONY), literal(NEXT_MESSAGE)));
-}
-
-/// Texts in which an expression matches nowhere.
-fn without(regex: &str) -> String {
-    format!("~{}", pattern(&format!("(?s:.*)({regex})(?s:.*)")))
 }
 
 fn quoted(name: &str) -> String {

@@ -34,6 +34,14 @@ impl Lark {
         name.to_owned()
     }
 
+    /// Lets whitespace stand between all parts, once, as it stands in JSON. Where an answer may begin with a value of a schema this is
+    /// needed to bound it: the library allows whitespace without end before a value at the beginning, unless its rules for whitespace
+    /// are those of the whole grammar.
+    pub(super) fn skip_whitespace_as_json(&mut self) {
+        self.rules.push_str("%llguidance {\"ignore_once\": true}\n");
+        let _ = writeln!(self.rules, "%ignore {}", pattern(SPACE.trim_end_matches('?')));
+    }
+
     /// Adds a rule for a value of a prepared schema.
     pub(super) fn json(&mut self, name: &str, schema: &Value) -> String {
         self.rule(name, &format!("%json {schema}"))
@@ -48,6 +56,13 @@ impl Lark {
 /// An expression as an atom of a rule.
 pub(super) fn pattern(regex: &str) -> String {
     format!("/{regex}/")
+}
+
+/// Texts in which an expression matches nowhere, as an atom of a terminal.
+///
+/// The complement alone would have every sequence of bytes that is no text, the library's marks of special tokens among them.
+pub(super) fn without(regex: &str) -> String {
+    format!("(/(?s:.*)/ & ~{})", pattern(&format!("(?s:.*)({regex})(?s:.*)")))
 }
 
 /// A text as an atom of a rule.

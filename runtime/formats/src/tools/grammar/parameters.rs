@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::json::with_options;
-use super::lark::{Lark, escape, pattern};
+use super::lark::{Lark, escape, pattern, without};
 use super::{GrammarError, SchemaPlace, schema};
 use crate::tools::Declared;
 
@@ -35,7 +35,7 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
     if let Some(missing) = required.iter().find(|name| !properties.contains_key(**name)) {
         return Err(fault("required", &format!("`{}` is required and not among the properties", missing.escape_debug())));
     }
-    let mut parts = vec![pattern(&format!(r"\s{{0,2}}<function={}>\n?", escape(&function.name)))];
+    let mut parts = vec![pattern(&format!(r"[ \n]{{0,2}}<function={}>\n?", escape(&function.name)))];
     for (number, (name, property)) in properties.iter().enumerate() {
         let path = format!("properties.{name}");
         if name.contains(['>', '\n', '<']) {
@@ -50,7 +50,7 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
                     )
                 })?;
                 let json = lark.json(&format!("args_{index}_{number}"), &with_options(one, function.strict));
-                format!(r"/\n?/ {json} {}", pattern(r"\s{0,2}<\/parameter>\n?"))
+                format!(r"/\n?/ {json} {}", pattern(r"[ \n]{0,2}<\/parameter>\n?"))
             }
             Text::OneOf(texts) => {
                 let texts: Vec<String> = texts.iter().map(|text| escape(text)).collect();
@@ -63,7 +63,7 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
                     (least, most) => format!(r" & /\n(?s:.){{{least},{most}}}\n/"),
                 };
                 let text = format!("P_{index}_{number}");
-                lark.rule(&text, &format!(r"((~/(?s:.*)({NOT_IN_TEXT})(?s:.*)/){length}) /<\/parameter>\n?/"));
+                lark.rule(&text, &format!(r"({}{length}) /<\/parameter>\n?/", without(NOT_IN_TEXT)));
                 text
             }
             Text::Unenforced(keyword) if function.strict => {
@@ -74,7 +74,7 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
             }
             Text::Unenforced(_) => {
                 let text = format!("P_{index}_{number}");
-                lark.rule(&text, &format!(r"(~/(?s:.*)({NOT_IN_TEXT})(?s:.*)/) /<\/parameter>\n?/"));
+                lark.rule(&text, &format!(r"{} /<\/parameter>\n?/", without(NOT_IN_TEXT)));
                 text
             }
         };
@@ -82,7 +82,7 @@ pub(super) fn body(lark: &mut Lark, index: usize, function: &Declared) -> Result
         let optional = if required.contains(&name.as_str()) { "" } else { "?" };
         parts.push(format!("({parameter}){optional}"));
     }
-    parts.push(pattern(r"<\/function>\s{0,2}<\/tool_call>"));
+    parts.push(pattern(r"<\/function>[ \n]{0,2}<\/tool_call>"));
     Ok(lark.rule(&format!("call_{index}"), &parts.join(" ")))
 }
 

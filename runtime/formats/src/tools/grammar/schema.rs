@@ -61,6 +61,10 @@ const FORMATS: [&str; 10] = ["date-time", "time", "date", "duration", "email", "
 /// Values in a schema, and levels of nesting. A schema of the first size compiles within the limits of time and stack.
 const MOST_VALUES: usize = 20_000;
 const MOST_LEVELS: usize = 64;
+/// Properties of one object: each that may be missing is a branch, and the work for a token grows with them.
+const MOST_PROPERTIES: usize = 256;
+/// The least common multiple of the digits of every `multipleOf`: divisibility is an automaton with as many states.
+const LARGEST_MULTIPLE: u64 = 10_000;
 /// References to definitions follow each other by recursion.
 const MOST_REFERENCES: usize = 1_000;
 
@@ -95,7 +99,7 @@ fn fault(place: SchemaPlace, path: &str, what: String) -> GrammarError {
 
 /// A schema for the compiler: checked, and without annotations, of which the compiler refuses some.
 pub(super) fn prepare(schema: &Value, strict: bool, place: SchemaPlace) -> Result<Value, GrammarError> {
-    let mut walk = Walk { strict, place, path: Vec::new(), values: 0, references: 0 };
+    let mut walk = Walk { strict, place, path: Vec::new(), values: 0, references: 0, multiple: 1 };
     let mut schema = match schema {
         // The compiler takes no options beside a schema that is `true` or `false`.
         Value::Bool(true) => json!({}),
@@ -113,6 +117,7 @@ struct Walk {
     path: Vec<String>,
     values: usize,
     references: usize,
+    multiple: u64,
 }
 
 impl Walk {
@@ -174,6 +179,9 @@ impl Walk {
 
     fn keyword(&mut self, key: &str, value: &mut Value) -> Result<(), GrammarError> {
         match (key, value) {
+            ("properties", Value::Object(schemas)) if schemas.len() > MOST_PROPERTIES => {
+                Err(self.fault(format!("an object may have {MOST_PROPERTIES} properties, and this one has {}", schemas.len())))
+            }
             ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(schemas)) => {
                 schemas.iter_mut().try_for_each(|(name, schema)| self.within(name, |walk| walk.schema(schema)))
             }
@@ -202,6 +210,16 @@ impl Walk {
             ("format", Value::String(format)) if self.strict && !FORMATS.contains(&format.as_str()) => {
                 Err(self.fault(format!("the format `{}` is not supported here", format.escape_debug())))
             }
+            ("multipleOf", Value::Number(number)) => {
+                let digits = number.to_string().trim_start_matches('-').replace('.', "");
+                let multiple = digits.parse().ok().filter(|digits| *digits > 0 && *digits <= LARGEST_MULTIPLE);
+                let multiple = multiple.map(|digits: u64| self.multiple / gcd(self.multiple, digits) * digits);
+                match multiple.filter(|multiple| *multiple <= LARGEST_MULTIPLE) {
+                    Some(multiple) => self.multiple = multiple,
+                    None => return Err(self.fault(format!("together, multiples are not enforced beyond {LARGEST_MULTIPLE}"))),
+                }
+                Ok(())
+            }
             ("enum" | "const", value) => self.data(value),
             _ => Ok(()),
         }
@@ -215,6 +233,10 @@ impl Walk {
             _ => Ok(()),
         }
     }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn is_annotation(key: &str) -> bool {

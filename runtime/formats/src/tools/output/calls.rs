@@ -150,13 +150,12 @@ impl Calls {
                 return self.raw.push(c);
             }
         }
-        let mut tags: Vec<&'static str> = Vec::new();
-        if is_open {
-            tags.extend(self.format.openers());
+        let openers = if is_open { self.format.openers() } else { &[] };
+        let closers = if self.may_close { self.format.closers() } else { &[] };
+        if self.tags.is_plain(c, openers) && self.tags.is_plain(c, closers) {
+            return self.plain(c, out);
         }
-        if self.may_close {
-            tags.extend(self.format.closers());
-        }
+        let tags = [openers, closers].concat();
         let mut plain = String::new();
         let found = self.tags.push(c, &tags, |c| plain.push(c));
         plain.chars().for_each(|c| self.plain(c, out));

@@ -207,7 +207,6 @@ impl Harmony {
         match (function, recipient) {
             (Some(name), _) if self.progress.as_ref().is_some_and(|calls| calls.is_open() && calls.functions.has(name)) => {
                 self.state = State::Call(Arguments::of(name));
-                return;
             }
             (_, Some(_)) => {
                 self.give_back(out);
@@ -244,7 +243,8 @@ impl Harmony {
                 held.chars().for_each(|c| self.body(body, c, out));
             }
             // A header that was cut holds no text, and what there is of a call was told.
-            (State::Header | State::Call(_), OutputEnd::Cut) => {}
+            (State::Header, OutputEnd::Cut) if self.header.contains("<|") => {}
+            (State::Call(_), OutputEnd::Cut) => {}
             _ => {
                 self.raw.push_str(&held);
                 self.give_back(out);

@@ -1,6 +1,40 @@
 //! What a model writes, read while it is written: content, reasoning and calls.
 //!
-//! A call is told as soon as it is certain to be one, and its arguments while they arrive. Deltas do not depend on how the text is cut.
+//! # Rules
+//! - Deltas do not depend on how the text is cut: joined, they are the same for all pieces.
+//! - Reasoning is separated first, and what stands in it is text. In tags it stands before everything else; a later tag is content.
+//! - A call is told as soon as it is certain to be one: its name is declared, and its arguments have begun. Arguments are passed on
+//!   character by character. Until then what may be a call is held back, and of running text only what may be the beginning of a tag
+//!   and whitespace, which waits for what follows it.
+//! - JSON is read strictly, as [`serde_json`] does, so that the arguments of a call that ends are one JSON object. A tag in a string is
+//!   data. Of a repeated key within the arguments both are passed on, and readers take the last. Nesting ends at 100.
+//! - What is no call is content, as it is written, marks included. Marks of calls and of reasoning are left out, and so are keys beside
+//!   name and arguments, ids, which the server replaces by its own, and whitespace at either end of content that stands next to a mark.
+//! - A call of a function that is not declared is read to its end, so that its strings stay data, and is content.
+//! - Where only one call is allowed, what follows the first one is content.
+//!
+//! # What is not as it should be
+//! A call that had been told when it turned out to be none never ends, and all of its text follows as content: who streams drops a
+//! call without an end, and nothing is lost. Reading goes on behind the place, so that a later call is found. Where the output was
+//! cut, a call that was told stays as it is, without an end; what was not certain yet is content.
+//!
+//! | parser | is a call too | ends by itself without | is content |
+//! |---|---|---|---|
+//! | hermes | keys in any order; no arguments or `null` (`{}`); several objects in one tag | `</tool_call>` | JSON that breaks off or is none; arguments that are no object; a second name or arguments; what stands between the object and `</tool_call>` |
+//! | qwen3_coder | `<function=f>` without `<tool_call>`; a parameter that the next one's tag, on a line of its own, ends | `</tool_call>`; `</function>` behind a parameter; `</parameter>` before `</function>` that ends all | `<function=f>` with neither parameter nor end behind it; a parameter that breaks off |
+//! | mistral | `[CALL_ID]id` before `[ARGS]`; `f{..}` without `[ARGS]`; a list of objects, or one object; no arguments or `null` in these | `]` of the list | a name with anything else behind it; an empty list; elements of a list from the first that is no call |
+//! | bare_json | objects at the beginning of a line, with keys `id` and `type` beside the two | | an object with any other key, without arguments, in a code block, or inside another value or sentence |
+//! | llama3_json | the same anywhere but in a code block, behind `<\|python_tag\|>` or without, separated by `;`; `arguments` for `parameters` | | the same, and `<\|python_tag\|>` with anything else |
+//! | deepseek | a call without the outer tags; whitespace between the parts | both closing tags | a name with anything but an object behind it; the older form of V3 |
+//! | gpt_oss | the recipient before the channel; any channel; no `<\|constrain\|>` | `<\|call\|>` | messages to other recipients, with header and end; a header that breaks off (of a cut output it is left out: it holds no text) |
+//!
+//! Parameters of qwen3_coder are typed by the schema: strings as they stand, less one line break at either end, everything else as
+//! JSON, with Python's `True`, `False` and `None`; a text that is no value of its type is passed on as a string. Where a schema says
+//! nothing (no type, no properties), JSON is taken for JSON; a parameter that a schema with properties lacks is a string.
+//!
+//! Reasoning that never closes is reasoning to the end. Where the prompt has begun it, a repeated opening tag is left out. Messages of
+//! harmony on the channel `analysis` are reasoning, or content where no reasoning is asked for; a further message of the same kind
+//! begins a paragraph.
 
 mod arguments;
 mod bare;
@@ -161,7 +195,7 @@ impl OutputParser {
     pub fn finish(&mut self, ending: OutputEnd, out: &mut Vec<Delta>) {
         let out = &mut Out::new(out);
         if let Some(split) = &mut self.split {
-            let held = split.finish(ending, out);
+            let held = split.finish(out);
             held.chars().for_each(|c| self.answer.push(c, out));
         }
         self.answer.finish(ending, out);

@@ -1,6 +1,5 @@
 //! Reasoning in a pair of tags before an answer.
 
-use super::OutputEnd;
 use super::tags::{Match, TagMatcher};
 use super::text::{Kind, Out, Text};
 
@@ -78,7 +77,7 @@ impl Split {
     }
 
     /// Nothing follows; gives back what belongs to the answer.
-    pub(crate) fn finish(&mut self, _: OutputEnd, out: &mut Out<'_>) -> String {
+    pub(crate) fn finish(&mut self, out: &mut Out<'_>) -> String {
         let held = self.tags.take();
         match self.state {
             State::Before | State::Answer => std::mem::take(&mut self.space) + &held,

@@ -31,6 +31,11 @@ impl TagMatcher {
         }
     }
 
+    /// Whether this character neither begins a tag nor goes on with one.
+    pub(crate) fn is_plain(&self, c: char, tags: &[&str]) -> bool {
+        self.held.is_empty() && !tags.iter().any(|tag| tag.starts_with(c))
+    }
+
     /// What is held back, which is no tag if nothing follows.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.held)

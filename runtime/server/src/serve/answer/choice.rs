@@ -27,8 +27,8 @@ pub(super) struct Choice {
     /// Tokens that were taken.
     tokens: usize,
     waiting: Waiting,
-    /// It is the first answer to its prompt.
-    is_first: bool,
+    /// The cached tokens of its prompt count here: it is the first answer to it, and they were not counted yet.
+    counts_cached: bool,
     is_over: bool,
 }
 
@@ -42,7 +42,7 @@ impl Choice {
             stopped: None,
             is_reasoning: reading.begins_with_reasoning(),
             tokens: 0,
-            is_first,
+            counts_cached: is_first,
             is_over: false,
         }
     }
@@ -147,8 +147,9 @@ impl Choice {
         self.tokens
     }
 
-    pub(super) fn is_first(&self) -> bool {
-        self.is_first
+    /// Takes note of how many tokens of the prompt were in the cache; returns those that count.
+    pub(super) fn begin(&mut self, cached: usize) -> usize {
+        if std::mem::take(&mut self.counts_cached) { cached } else { 0 }
     }
 
     pub(super) fn end(&mut self) {

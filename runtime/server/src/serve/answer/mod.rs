@@ -108,7 +108,8 @@ impl Answer {
         Self { service, updates, observer, open: choices.len(), choices, usage, ready: VecDeque::new() }
     }
 
-    /// The tokens as far as they are known: those of the prompt from the beginning, the others with the last part.
+    /// The tokens as far as they are known: those of the prompt from the beginning, those found in the cache with the first part, the
+    /// others with the last.
     pub(super) fn usage(&self) -> TokenUsage {
         self.usage
     }
@@ -141,6 +142,7 @@ impl Answer {
             return Ok(());
         };
         match news {
+            News::Begun(cached) => self.usage.cached_tokens += choice.begin(cached),
             News::Token(token) => {
                 // Counted here, not by the engine, which may be some tokens beyond a stop sequence.
                 self.usage.completion_tokens += 1;
@@ -157,7 +159,7 @@ impl Answer {
                 let Usage { cached_tokens, completion_tokens, .. } = usage;
                 // An end token is counted by the engine and told to nobody.
                 self.usage.completion_tokens += completion_tokens.saturating_sub(choice.tokens());
-                self.usage.cached_tokens += if choice.is_first() { cached_tokens } else { 0 };
+                self.usage.cached_tokens += choice.begin(cached_tokens);
                 let is_empty = choice.tokens() == 0;
                 let (piece, ending) = match reason {
                     FinishReason::End(_) => choice.complete(),

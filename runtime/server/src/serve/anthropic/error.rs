@@ -36,6 +36,7 @@ pub(in crate::serve) async fn told_in_its_form(request: Request, next: Next) -> 
 }
 
 /// An error before any route, in the form that errors have on a path.
+#[expect(dead_code, reason = "a layer before the routes tells its errors with it")]
 pub(in crate::serve) fn respond(path: &str, error: ApiError) -> Response {
     match is_ours(path) {
         true => rewritten(error.clone().into_response(), &error, None),

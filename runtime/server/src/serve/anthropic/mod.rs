@@ -29,6 +29,8 @@ mod stream;
 mod thinking;
 mod tools;
 
-pub(super) use error::{respond, told_in_its_form};
+#[expect(unused_imports, reason = "a layer before the routes tells its errors with it")]
+pub(super) use error::respond;
+pub(super) use error::told_in_its_form;
 pub(super) use read::{is_its_form, read_for, read_to_render};
 pub(super) use routes::{complete, count_tokens, is_spoken, messages, model, models};

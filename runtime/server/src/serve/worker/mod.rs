@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::error::ApiError;
-use super::observe::Observer;
+use super::observe::{EngineObserver, Observer};
 use places::{Places, Room};
 
 /// Something about one request.
@@ -32,6 +32,8 @@ pub(super) enum Update {
 /// Something about one sequence.
 #[derive(Debug)]
 pub(super) enum News {
+    /// The engine has begun with it, and found so many tokens of its prompt in the cache.
+    Begun(usize),
     /// The next token.
     Token(ChosenToken),
     /// There are no more tokens.
@@ -121,13 +123,13 @@ pub(super) struct Running {
 }
 
 /// Starts the thread. `places` sequences may run or wait at a time.
-pub(super) fn start(engine: Engine, places: usize) -> std::io::Result<(Worker, Running)> {
+pub(super) fn start(engine: Engine, places: usize, observer: Arc<dyn EngineObserver>) -> std::io::Result<(Worker, Running)> {
     let (commands, received) = unbounded_channel();
     let (alive, ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
         // Dropped when the thread ends, however it ends.
         let _alive = alive;
-        thread::work(engine, received);
+        thread::work(engine, received, &*observer);
     })?;
     Ok((Worker { commands, room: Room::new(places) }, Running { thread, ended }))
 }

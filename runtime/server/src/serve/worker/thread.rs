@@ -8,7 +8,7 @@ use tenon_engine::{Engine, Event, EventKind, FinishReason, SequenceId, Usage};
 use tokio::sync::mpsc::{UnboundedReceiver, error::TryRecvError};
 
 use super::{Client, Command, Job, News, Update};
-use crate::serve::observe::Occurrence;
+use crate::serve::observe::{EngineObserver, Occurrence};
 
 /// One sequence of the engine.
 struct Sequence {
@@ -24,7 +24,7 @@ struct Sequence {
 type Sequences = BTreeMap<SequenceId, Sequence>;
 
 /// Computes what it is sent, until there is nothing more to come.
-pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>) {
+pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>, observer: &dyn EngineObserver) {
     let mut sequences = Sequences::new();
     let mut events = Vec::new();
     let mut draining = false;
@@ -32,6 +32,7 @@ pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>)
         draining |= !take_commands(&mut engine, &mut commands, &mut sequences, draining);
         leave(&mut engine, &mut sequences);
         if engine.is_idle() {
+            observer.stats(&engine.stats());
             if draining {
                 return;
             }
@@ -39,7 +40,7 @@ pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>)
         }
         if let Err(error) = engine.step(&mut events) {
             // What the step has told before still counts. It says nothing about a single sequence, so that none can go on.
-            events.drain(..).for_each(|event| tell(event, &mut sequences));
+            events.drain(..).for_each(|event| tell(event, &engine, &mut sequences));
             let message = error.to_string();
             tracing::error!(sequences = sequences.len(), "a step of the engine has failed: {message}");
             for (id, sequence) in std::mem::take(&mut sequences) {
@@ -47,7 +48,8 @@ pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>)
                 sequence.failed(message.clone());
             }
         }
-        events.drain(..).for_each(|event| tell(event, &mut sequences));
+        events.drain(..).for_each(|event| tell(event, &engine, &mut sequences));
+        observer.stats(&engine.stats());
     }
 }
 
@@ -118,14 +120,16 @@ fn leave(engine: &mut Engine, sequences: &mut Sequences) {
     });
 }
 
-fn tell(event: Event, sequences: &mut Sequences) {
+fn tell(event: Event, engine: &Engine, sequences: &mut Sequences) {
     let Some(sequence) = sequences.get_mut(&event.sequence) else { return };
     let over = match event.kind {
         EventKind::Prompt { .. } => {
-            sequence.admitted();
+            sequence.admitted(engine.usage(event.sequence));
             return;
         }
         EventKind::Token(token) => {
+            // A prompt of which everything was in the cache may tell no part of itself.
+            sequence.admitted(engine.usage(event.sequence));
             sequence.chosen();
             sequence.tell(News::Token(token));
             return;
@@ -145,15 +149,17 @@ impl Sequence {
         self.client.tell(Update::Sequence(self.number, news));
     }
 
-    fn admitted(&mut self) {
+    /// Its first part is computed. A sequence that has ended in the same step has no usage any more, and tells it with its end.
+    fn admitted(&mut self, usage: Option<Usage>) {
         if !std::mem::replace(&mut self.is_admitted, true) {
             self.client.observer.observe(Occurrence::Admitted { waited: self.client.queued.elapsed() });
+            if let Some(usage) = usage {
+                self.tell(News::Begun(usage.cached_tokens));
+            }
         }
     }
 
     fn chosen(&mut self) {
-        // A prompt of which everything was in the cache may tell no part of itself.
-        self.admitted();
         let now = Instant::now();
         let before = self.last.replace(now);
         let after = now.duration_since(before.unwrap_or(self.client.queued));

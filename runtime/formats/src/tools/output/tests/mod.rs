@@ -1,8 +1,10 @@
 //! Every parser: public reports, splits, round trips, noise.
 
+mod behaviour;
 mod cases;
 mod fuzz;
 mod roundtrip;
+mod speed;
 
 use serde_json::Value;
 
