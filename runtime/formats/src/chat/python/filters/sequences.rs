@@ -73,7 +73,7 @@ fn first(state: &mut State, arguments: &[Value]) -> Result<Value, Error> {
 fn last(state: &mut State, arguments: &[Value]) -> Result<Value, Error> {
     let value = Arguments::bind("last", &["seq"], 1, arguments)?.or_none(0);
     match kind(&value) {
-        Kind::Generator | Kind::Undefined => Err(raise(format!("'{}' object is not reversible", type_name(&value)))),
+        Kind::Generator => Err(raise(format!("'{}' object is not reversible", type_name(&value)))),
         _ => Ok(iterate::items(state, &value)?.pop().unwrap_or_default()),
     }
 }
