@@ -80,7 +80,8 @@ pub struct RowSampling {
     pub top_k: u32,
     /// Keeps the fewest most likely tokens whose mass reaches this; 1 keeps all.
     pub top_p: f32,
-    /// Which of them, uniform in `[0, 1)`: the first whose mass, summed in the order of the ids, goes beyond this share.
+    /// Which of them, uniform in `[0, 1)`: the first whose mass goes beyond this share, summed in the order of the ids, or, where `top_p` is
+    /// below 1, the likeliest first.
     pub random: f32,
 }
 

@@ -1,4 +1,4 @@
-//! Text in, text out: tokenizer, chat template, sampling, and the scheduler that drives a model.
+//! Text in, text out: tokenizer, chat template, sampling, grammars, and the scheduler that drives a model.
 //!
 //! [`Engine`] knows token ids, pages and slots; [`Tokenizer`] and [`ChatTemplate`] know text; [`generate()`] joins them for one
 //! answer.

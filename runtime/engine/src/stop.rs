@@ -43,8 +43,10 @@ impl StopMatcher {
     /// Bytes at the end of what is held that begin a stop sequence.
     fn undecided(&self) -> usize {
         let longest = |stop: &String| {
-            let lengths = stop.char_indices().map(|(at, _)| at).rev().filter(|&len| len <= self.held.len());
-            lengths.into_iter().find(|&len| self.held.as_bytes().ends_with(&stop.as_bytes()[..len])).unwrap_or(0)
+            // From what is held and not from the stop's own end, which may be megabytes away.
+            let most = self.held.len().min(stop.len().saturating_sub(1));
+            let mut lengths = (1..=most).rev().filter(|&len| stop.is_char_boundary(len));
+            lengths.find(|&len| self.held.as_bytes().ends_with(&stop.as_bytes()[..len])).unwrap_or(0)
         };
         self.stops.iter().map(longest).max().unwrap_or(0)
     }

@@ -19,9 +19,14 @@ pub struct JsonError(#[from] serde_json::Error);
 
 /// Reads one JSON value; a key that stands twice in an object is an error that names it, and so are more than [`MAX_VALUES`].
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
-    let left = Cell::new(MAX_VALUES);
+    parse_within(text, MAX_VALUES)
+}
+
+/// The same with another limit.
+pub fn parse_within(text: &[u8], most: usize) -> Result<Value, JsonError> {
+    let left = Cell::new(most);
     let mut from = serde_json::Deserializer::from_slice(text);
-    let value = Strict { left: &left }.deserialize(&mut from)?;
+    let value = Strict { left: &left, most }.deserialize(&mut from)?;
     from.end()?;
     Ok(value)
 }
@@ -31,6 +36,8 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
 struct Strict<'a> {
     /// Values that may still come.
     left: &'a Cell<usize>,
+    /// All of them.
+    most: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -39,7 +46,7 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
         match self.left.get().checked_sub(1) {
             Some(left) => self.left.set(left),
-            None => return Err(D::Error::custom(format!("more than {MAX_VALUES} values"))),
+            None => return Err(D::Error::custom(format!("more than {} values", self.most))),
         }
         from.deserialize_any(self)
     }

@@ -48,7 +48,7 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Talk to a model in the terminal
     Chat(ChatArgs),
-    /// Serve a model over HTTP, with the routes of OpenAI's API
+    /// Serve a model over HTTP, with the routes of OpenAI's and Anthropic's APIs
     Serve(Box<ServeArgs>),
     /// Print the exact prompt of a request, as the model reads it
     Render(RenderArgs),

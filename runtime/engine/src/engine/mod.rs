@@ -242,6 +242,8 @@ impl Engine {
         let mut ended = std::mem::take(&mut self.ended);
         ended.clear();
         let mut row = 0;
+        // A state that is not saved fails the step, but not before those that are done have ended.
+        let mut kept = Ok(());
         for &Span { index, end } in &spans {
             let sequence = &mut self.running[index];
             let id = sequence.id;
@@ -252,7 +254,7 @@ impl Engine {
             if let Some((done, total)) = computed.progress {
                 tell(EventKind::Prompt { done, total });
             }
-            self.keep(index)?;
+            kept = kept.and(self.keep(index));
             let sequence = &mut self.running[index];
             if !sequence.wants_token() {
                 continue;
@@ -285,7 +287,7 @@ impl Engine {
             self.retire(index);
         }
         (self.spans, self.ended) = (spans, ended);
-        Ok(())
+        kept
     }
 
     /// A running sequence, as an index into those.

@@ -46,6 +46,9 @@ pub enum CompileError {
     /// The grammar does not compile, and the fault is no schema's.
     #[error("the grammar of the answer does not compile: {0}")]
     Grammar(String),
+    /// The compiler itself did not run, which says nothing about the grammar.
+    #[error("the compiler of grammars has failed: {0}")]
+    Failed(String),
 }
 
 /// Bytes of stack of a thread that compiles: schemas refer to each other, and the library follows them by recursion. Memory that is not
@@ -94,11 +97,11 @@ impl GrammarFactory {
         let compiled = thread::scope(|scope| {
             let thread = thread::Builder::new().name("grammar".to_owned()).stack_size(STACK);
             match thread.spawn_scoped(scope, || self.matcher(lark)) {
-                Ok(thread) => thread.join().unwrap_or_else(|_| Err("the compiler of grammars has failed".to_owned())),
+                Ok(thread) => thread.join().map_err(|_| "it has panicked".to_owned()),
                 Err(error) => Err(error.to_string()),
             }
         });
-        let matcher = compiled.map_err(|message| fault(lark, &message))?;
+        let matcher = compiled.map_err(CompileError::Failed)?.map_err(|message| fault(lark, &message))?;
         Ok(Box::new(Grammar { matcher }))
     }
 

@@ -17,7 +17,11 @@ impl Adjustments {
     pub(super) fn new(params: &SamplingParams, prompt: &[u32]) -> Self {
         let mut adjustments = Self::default();
         if params.repetition_penalty != 1.0 {
-            adjustments.seen.extend(prompt.iter().map(|&token| (token, 0)));
+            // Sorted, since a map of sorted entries is built at once.
+            let mut tokens = prompt.to_vec();
+            tokens.sort_unstable();
+            tokens.dedup();
+            adjustments.seen = tokens.into_iter().map(|token| (token, 0)).collect();
         }
         adjustments
     }

@@ -29,16 +29,16 @@ pub struct ServeArgs {
     /// The port to listen on; 0 takes a free one, which the line that says where the server is tells
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
-    /// Requests that compute at the same time
+    /// Sequences that compute at the same time: one for each answer to each prompt of a request
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     pub max_sequences: u16,
-    /// Requests that wait beside them; further ones are refused with 429
+    /// Sequences that wait beside them; a request that does not find a place for all of its own is refused with 429
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub queue: u16,
-    /// Tokens of the cache, which requests share: one whole context at least [default: a whole context of every request]
+    /// Tokens of the cache, which sequences share: one whole context at least [default: a whole context of every sequence]
     #[arg(long, value_name = "TOKENS")]
     pub cache_tokens: Option<u64>,
-    /// Snapshots of recurrent states, by which prefixes are found again [default: two for each request, as far as they fit]
+    /// Snapshots of recurrent states, by which prefixes are found again [default: two for each sequence, as far as they fit]
     #[arg(long, value_name = "N")]
     pub snapshots: Option<u64>,
     /// Compute every prompt, whatever an earlier one has left in the cache

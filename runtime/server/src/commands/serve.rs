@@ -72,7 +72,11 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
     let queue = usize::from(args.queue);
     let max_body_bytes = usize::try_from(args.http.max_body_bytes).unwrap_or(usize::MAX);
     let limits = Limits { max_sequences, queue, max_body_bytes };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(IO_THREADS).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(IO_THREADS)
+        .max_blocking_threads(reading_threads())
+        .enable_all()
+        .build()?;
     let (signals, opening, address) = runtime.block_on(async {
         // Before anyone can send one.
         let signals = Signals::install()?.watch();
@@ -95,6 +99,12 @@ pub fn run(args: &ServeArgs, models: &[&'static ModelEntry]) -> Result<(), Failu
         eprintln!("{}", ready(name, address, memory, context, max_sequences, queue));
         Ok(server.run(signals.drain()).await?)
     })
+}
+
+/// Threads that render and tokenize prompts and compile grammars: what more requests ask for waits, since it would take the processors from
+/// the model.
+fn reading_threads() -> usize {
+    std::thread::available_parallelism().map_or(2, |count| count.get().div_ceil(2)).max(2)
 }
 
 /// The socket, which is not answered on yet. One that other machines reach needs keys, or a word that it needs none.
@@ -173,7 +183,7 @@ fn ready(name: &str, address: SocketAddr, memory: Memory, context: usize, max_se
         bytes => format!(" state {:.1},", mib(bytes)),
     };
     format!(
-        "serving {name} at http://{address}; memory {:.1} MiB (weights {:.1}, cache {:.1},{state} scratch {:.1}); {max_sequences} requests at \
+        "serving {name} at http://{address}; memory {:.1} MiB (weights {:.1}, cache {:.1},{state} scratch {:.1}); {max_sequences} sequences at \
          a time of up to {context} tokens each, {queue} more may wait",
         mib(memory.total()),
         mib(memory.weights),
@@ -277,7 +287,7 @@ mod tests {
         let line = ready("m", "[::1]:80".parse().unwrap(), memory, 64, 2, 4);
         assert_eq!(
             line,
-            "serving m at http://[::1]:80; memory 3.0 MiB (weights 1.5, cache 1.0, scratch 0.5); 2 requests at a time of up to 64 \
+            "serving m at http://[::1]:80; memory 3.0 MiB (weights 1.5, cache 1.0, scratch 0.5); 2 sequences at a time of up to 64 \
              tokens each, 4 more may wait"
         );
     }

@@ -69,6 +69,7 @@ fn uncompiled(error: CompileError, asked: Asked<'_>) -> ApiError {
     let field = if *asked.output == OutputShape::Text { "tools" } else { asked.output_field };
     match error {
         CompileError::Schema { place, what } => schema(place, &what, asked),
+        CompileError::Failed(_) => ApiError::internal(error.to_string()),
         CompileError::NoEnd | CompileError::Grammar(_) => ApiError::field("unsupported_value", field, error.to_string()),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tenon_engine::{ChatTemplate, Constraint, Request, choice_seed};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::answer::{Answer, Begin};
 use super::constrain::Asked;
@@ -11,8 +12,17 @@ use super::error::ApiError;
 use super::observe::{Observer, Occurrence};
 use super::prompt::{self, Prepared};
 use super::request::{GenerateRequest, OutputShape, Prompt};
-use super::worker::Update;
+use super::worker::{Places, Update};
 use super::{Service, ids, log};
+
+/// A prompt, and what its answers are held to.
+struct Constrained {
+    prompt: Prompt,
+    output: OutputShape,
+    output_field: &'static str,
+    /// Answers.
+    n: usize,
+}
 
 impl Service {
     /// Hands a request to the engine. Everything that can be refused is refused here, before the first byte of an answer.
@@ -28,6 +38,8 @@ impl Service {
     }
 
     async fn begin(self: &Arc<Self>, requests: Vec<GenerateRequest>, observer: Arc<dyn Observer>) -> Result<Answer, ApiError> {
+        // Reading a prompt is part of the time that a request has.
+        let began = Instant::now();
         let field = requests.first().map_or("prompt", |request| request.prompt.field());
         let answers = requests.iter().map(|request| request.n).sum();
         if answers > self.worker.room() {
@@ -39,7 +51,8 @@ impl Service {
         let (mut sequences, mut begun) = (Vec::new(), Vec::new());
         for request in requests {
             let GenerateRequest { prompt, sampling, max_tokens, stop, logprobs, n, output, output_field, timeout } = request;
-            let (Prepared { ids, reading }, mut constraint) = self.prepare_constrained(prompt, output, output_field).await?;
+            let asked = Constrained { prompt, output, output_field, n };
+            let (Prepared { ids, reading }, constraints) = self.prepare_constrained(asked, places.clone()).await?;
             let (prompt_tokens, context) = (ids.len(), self.served.context);
             let room = context.saturating_sub(prompt_tokens);
             if room == 0 || max_tokens.is_some_and(|max_tokens| max_tokens > room) {
@@ -49,9 +62,9 @@ impl Service {
             sampling.check(self.served.tokenizer.vocab_size()).map_err(ApiError::sampling)?;
             // The operator's time is the most that a request may ask for.
             let timeout = timeout.into_iter().chain(self.http.request_timeout).min();
-            let deadline = timeout.map(|timeout| Instant::now() + timeout);
+            let deadline = timeout.map(|timeout| began + timeout);
             let end_ids: Arc<[u32]> = Arc::from(self.served.tokenizer.end_ids());
-            for choice in 0..n {
+            for (choice, constraint) in constraints.into_iter().enumerate() {
                 let mut sampling = sampling.clone();
                 sampling.seed = choice_seed(sampling.seed, choice);
                 sequences.push(Request {
@@ -60,8 +73,7 @@ impl Service {
                     max_tokens: Some(max_tokens.unwrap_or(room)),
                     end_ids: Arc::clone(&end_ids),
                     logprobs,
-                    // The last one has the original.
-                    constraint: if choice + 1 == n { constraint.take() } else { constraint.as_ref().map(|it| it.fork()) },
+                    constraint,
                     deadline,
                 });
             }
@@ -90,24 +102,37 @@ impl Service {
 
     /// A long prompt takes a while, in which others want their tokens.
     pub(super) async fn prepare(self: &Arc<Self>, prompt: Prompt) -> Result<Prepared, ApiError> {
-        let service = Arc::clone(self);
-        let prepared = tokio::task::spawn_blocking(move || prompt::prepare(&service.served, &prompt));
+        let (service, reader) = (Arc::clone(self), self.reader()?);
+        let prepared = tokio::task::spawn_blocking(move || {
+            let _reader = reader;
+            prompt::prepare(&service.served, &prompt)
+        });
         prepared.await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))?
     }
 
-    /// The same with the constraint of the answers.
+    /// A place among the prompts that are read and not answered, of which there are as many as those for answers. Whoever reads keeps it to
+    /// the end, also when the client leaves.
+    pub(super) fn reader(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.readers).try_acquire_owned().map_err(|_| ApiError::full(self.worker.room()))
+    }
+
+    /// The same with the constraint of each answer.
     async fn prepare_constrained(
         self: &Arc<Self>,
-        prompt: Prompt,
-        output: OutputShape,
-        output_field: &'static str,
-    ) -> Result<(Prepared, Option<Box<dyn Constraint>>), ApiError> {
+        asked: Constrained,
+        places: Places,
+    ) -> Result<(Prepared, Vec<Option<Box<dyn Constraint>>>), ApiError> {
         let service = Arc::clone(self);
         let prepare = move || {
+            let Constrained { prompt, output, output_field, n } = asked;
+            // The work goes on when its client leaves, and so keeps its places until it is done.
+            let _places = places;
             let prepared = prompt::prepare(&service.served, &prompt)?;
             let asked = Asked { output: &output, output_field };
             let constraint = service.grammars.constraint(&service.served, &prepared.reading, asked)?;
-            Ok((prepared, constraint))
+            let mut constraints: Vec<_> = (1..n).map(|_| constraint.as_ref().map(|constraint| constraint.fork())).collect();
+            constraints.push(constraint);
+            Ok((prepared, constraints))
         };
         tokio::task::spawn_blocking(prepare).await.map_err(|_| ApiError::internal("reading the prompt failed, which is a bug"))?
     }

@@ -68,6 +68,8 @@ pub(super) struct BodyLimits {
     pub(super) depth: usize,
     /// How long it may take.
     pub(super) time: Duration,
+    /// Values, all levels together.
+    pub(super) values: usize,
 }
 
 /// The JSON of a body. A key that stands twice in an object is an error, since readers that take the first or the last one
@@ -84,7 +86,7 @@ pub(super) async fn json(request: Request, limits: BodyLimits) -> Result<Value, 
     let bytes = bytes.map_err(|_| body_timeout(limits.time))??;
     check_depth(&bytes, limits.depth)?;
     let invalid = |error| ApiError::request("invalid_json", format!("the body is not JSON that can be read: {error}"));
-    tenon_formats::json::parse(&bytes).map_err(invalid)
+    tenon_formats::json::parse_within(&bytes, limits.values).map_err(invalid)
 }
 
 async fn read(body: Body, limit: usize) -> Result<Vec<u8>, ApiError> {

@@ -42,7 +42,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tenon_core::model::SamplingDefaults;
 use tenon_engine::{ChatTemplate, Engine, Tokenizer};
+use tenon_formats::json::MAX_VALUES;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 use constrain::Grammars;
 use error::ApiError;
@@ -76,9 +78,9 @@ pub struct Served {
 /// How much the server takes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Requests that compute at the same time; the engine's own number.
+    /// Sequences that compute at the same time; the engine's own number.
     pub max_sequences: usize,
-    /// Requests that wait beside them; further ones are refused with 429.
+    /// Sequences that wait beside them; a request that does not find a place for all of its own is refused with 429.
     pub queue: usize,
     /// Bytes of a request's body.
     pub max_body_bytes: usize,
@@ -101,6 +103,8 @@ struct Service {
     served: Served,
     plan: Value,
     worker: Worker,
+    /// Places for prompts that are only read.
+    readers: Arc<Semaphore>,
     grammars: Grammars,
     max_body_bytes: usize,
     http: HttpLimits,
@@ -140,7 +144,8 @@ impl Server {
         let (max_body_bytes, started) = (limits.max_body_bytes, seconds_since_1970());
         let fingerprint = fingerprint(&plan);
         let grammars = Grammars::default();
-        Ok((Service { served, plan, worker, grammars, max_body_bytes, http, started, metrics, fingerprint }, engine))
+        let readers = Arc::new(Semaphore::new(worker.room()));
+        Ok((Service { served, plan, worker, readers, grammars, max_body_bytes, http, started, metrics, fingerprint }, engine))
     }
 
     /// With other limits of connections and times than the default ones.
@@ -170,7 +175,9 @@ impl Service {
     /// The JSON of a request's body, within the limits.
     async fn body(&self, request: HttpRequest) -> Result<Value, ApiError> {
         let HttpLimits { max_json_depth: depth, body_timeout: time, .. } = self.http;
-        limits::json(request, BodyLimits { bytes: self.max_body_bytes, depth, time }).await
+        // A prompt of token ids is a value for each.
+        let values = MAX_VALUES.saturating_add(self.served.context);
+        limits::json(request, BodyLimits { bytes: self.max_body_bytes, depth, time, values }).await
     }
 }
 

@@ -13,7 +13,7 @@ mod tests {
     use super::*;
     use crate::serve::fields::recorded::{Accepts, during};
     use crate::serve::testing::served;
-    use crate::serve::{openai, routes};
+    use crate::serve::{anthropic, openai, routes};
 
     fn document() -> Value {
         tenon_formats::json::parse(DOCUMENT.as_bytes()).unwrap()
@@ -93,6 +93,14 @@ mod tests {
     fn the_completion_routes_fields_are_those_that_are_read() {
         let body = json!({"model": "m", "prompt": "Hi", "stream": true, "stream_options": {}});
         compare("CompletionRequest", during(|| drop(openai::read_completion_to_render(body, &served()).unwrap())));
+    }
+
+    #[test]
+    fn the_messages_routes_fields_are_those_that_are_read() {
+        let body = json!({
+            "model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}], "metadata": {}, "output_config": {},
+        });
+        compare("MessagesRequest", during(|| drop(anthropic::read_to_render(body, &served()).unwrap())));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::from_fn;
@@ -80,9 +81,10 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Json
 
 async fn model(
     State(service): State<Arc<Service>>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
+    let Path(name) = name.map_err(|error| ApiError::field("invalid_value", "model", error.body_text()))?;
     if name != service.served.name {
         return Err(ApiError::model(&name, &service.served.name));
     }

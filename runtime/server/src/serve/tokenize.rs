@@ -90,8 +90,11 @@ fn model(fields: &mut Fields, service: &Service) -> Result<(), ApiError> {
 
 impl Service {
     async fn without_special_tokens(self: &Arc<Self>, text: String) -> Result<Vec<u32>, ApiError> {
-        let service = Arc::clone(self);
-        let ids = tokio::task::spawn_blocking(move || service.served.tokenizer.encode_bare(&text));
+        let (service, reader) = (Arc::clone(self), self.reader()?);
+        let ids = tokio::task::spawn_blocking(move || {
+            let _reader = reader;
+            service.served.tokenizer.encode_bare(&text)
+        });
         let ids = ids.await.map_err(|_| ApiError::internal("reading the text failed, which is a bug"))?;
         ids.map_err(|error| ApiError::internal(error.to_string()))
     }

@@ -6,7 +6,6 @@ use tenon_engine::{ChosenToken, Detokenizer, StopMatcher, Tokenizer};
 use tenon_formats::tools::{Delta, Finish, OutputEnd, OutputParser};
 
 use super::{Ending, Told};
-use crate::serve::error::ApiError;
 use crate::serve::prompt::Reading;
 
 /// What can be told.
@@ -48,18 +47,18 @@ impl Choice {
     }
 
     /// Takes a token, and returns what can be told.
-    pub(super) fn push(&mut self, tokenizer: &Tokenizer, token: ChosenToken) -> Result<Piece, ApiError> {
+    pub(super) fn push(&mut self, tokenizer: &Tokenizer, token: ChosenToken) -> Piece {
         self.tokens += 1;
         let mut text = String::new();
-        let unknown = |error| ApiError::internal(format!("{error}"));
-        self.detokenizer.push(tokenizer, token.id, &mut text).map_err(unknown)?;
+        // Embeddings are padded beyond the vocabulary: such an id is drawn now and then where sampling is flat, and stands for no text.
+        let _ = self.detokenizer.push(tokenizer, token.id, &mut text);
         self.waiting.take(token, &text);
         let mut deltas = Vec::new();
         self.parser.push(&text, &mut deltas);
         let last = deltas.last().map(|delta| matches!(delta, Delta::Reasoning(_)));
         // A token that ends reasoning is one of it.
         self.is_reasoning = last.unwrap_or(self.is_reasoning);
-        Ok(self.read(deltas))
+        self.read(deltas)
     }
 
     /// The model has ended it.

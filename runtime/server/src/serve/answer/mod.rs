@@ -146,7 +146,7 @@ impl Answer {
             News::Token(token) => {
                 // Counted here, not by the engine, which may be some tokens beyond a stop sequence.
                 self.usage.completion_tokens += 1;
-                let piece = choice.push(&self.service.served.tokenizer, token)?;
+                let piece = choice.push(&self.service.served.tokenizer, token);
                 self.usage.reasoning_tokens += usize::from(choice.is_reasoning());
                 let stopped = choice.stopped();
                 self.tell(number, piece);
@@ -160,7 +160,8 @@ impl Answer {
                 // An end token is counted by the engine and told to nobody.
                 self.usage.completion_tokens += completion_tokens.saturating_sub(choice.tokens());
                 self.usage.cached_tokens += choice.begin(cached_tokens);
-                let is_empty = choice.tokens() == 0;
+                // Of any choice: what others have said is an answer.
+                let is_empty = self.usage.completion_tokens == 0;
                 let (piece, ending) = match reason {
                     FinishReason::End(_) => choice.complete(),
                     FinishReason::Deadline if is_empty => return Err(ApiError::too_late()),

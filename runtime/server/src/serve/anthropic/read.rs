@@ -9,7 +9,7 @@ use super::{messages, tools};
 use crate::serve::Served;
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
-use crate::serve::openai::{chat_template_kwargs, read_model};
+use crate::serve::openai::{chat_template_kwargs, read_model, read_timeout};
 use crate::serve::request::{Chat, GenerateRequest, OutputShape, Prompt, Sampling};
 
 /// Most stop sequences of a request: each is looked for behind every token.
@@ -103,6 +103,7 @@ fn generate(
         ..Sampling::default()
     };
     let stop = stop_sequences(&mut fields)?;
+    let timeout = read_timeout(&mut fields)?;
     let stream = fields.boolean("stream")?.unwrap_or(false);
     labels(&mut fields)?;
     fields.unsupported("mcp_servers", &[json!([])])?;
@@ -113,7 +114,7 @@ fn generate(
     fields.finish()?;
     let output_field = "output_config.format.schema";
     let request =
-        GenerateRequest { sampling, max_tokens, stop, output, output_field, ..GenerateRequest::new(Prompt::Chat(chat)) };
+        GenerateRequest { sampling, max_tokens, stop, output, output_field, timeout, ..GenerateRequest::new(Prompt::Chat(chat)) };
     Ok((request, Delivery { stream, omit_thinking }))
 }
 

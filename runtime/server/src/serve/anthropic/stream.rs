@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub(super) fn stream(reply: Reply, blocks: Blocks, answer: Answer) -> Response {
         let event = events.next().await?;
         Some((Ok::<_, Infallible>(event), events))
     });
-    Sse::new(stream).keep_alive(KeepAlive::default().event(ping())).into_response()
+    Sse::new(stream).into_response()
 }
 
 impl Events {

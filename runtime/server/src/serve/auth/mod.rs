@@ -61,6 +61,11 @@ impl Access {
         }
     }
 
+    /// The origin of a page that may ask, whatever else is wrong with its request: it may read why.
+    pub(super) fn allowed_origin(&self, headers: &HeaderMap) -> Option<String> {
+        origin::host(headers).ok().and_then(|host| self.origin(headers, host).ok().flatten())
+    }
+
     /// The origin of a page that is not the server's own, if it is one of those that may ask.
     fn origin(&self, headers: &HeaderMap, host: &str) -> Result<Option<String>, ApiError> {
         let Some(value) = headers.get(header::ORIGIN) else { return Ok(None) };

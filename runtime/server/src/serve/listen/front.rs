@@ -67,7 +67,7 @@ pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, mut request
     let departure = Departure(Arc::clone(&record));
 
     let (mut response, origin) = match front.access.check(&method, &path, request.headers(), front.loopback) {
-        Err(error) => ((front.dialect)(&path, error), None),
+        Err(error) => ((front.dialect)(&path, error), front.access.allowed_origin(request.headers())),
         Ok(Granted { key, origin }) => {
             record.key(key);
             let response = match origin {

@@ -165,6 +165,7 @@ fn loading(metrics: Arc<Metrics>) -> Router {
         .route("/ready", get(async || (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "loading" })))))
         .route("/metrics", get(text))
         .fallback(async || Err::<Infallible, _>(ApiError::loading()))
+        .layer(middleware::from_fn(anthropic::told_in_its_form))
 }
 
 impl ApiError {

@@ -41,6 +41,8 @@ struct Facts {
     queue: Option<Duration>,
     first_token: Option<Duration>,
     finish: Option<Finish>,
+    /// Answers that have not ended.
+    open: u64,
     took: Option<Duration>,
     client_gone: bool,
 }
@@ -100,8 +102,8 @@ impl Record {
         self.metrics.answered(&self.method, &self.route, status, took);
         if client_gone {
             self.metrics.client_gone(&self.route);
-            if facts.prompt_tokens.is_some() && facts.finish.is_none() {
-                facts.finish = Some(Finish::Cancelled);
+            for _ in 0..std::mem::take(&mut facts.open) {
+                facts.finish.get_or_insert(Finish::Cancelled);
                 self.metrics.finished(Finish::Cancelled);
             }
         }
@@ -123,9 +125,13 @@ impl Observer for Record {
             // Of several answers the first that is over stands for all in the line; each is counted.
             Occurrence::Ended(ending) => {
                 facts.finish.get_or_insert(Finish::of(ending));
+                facts.open = facts.open.saturating_sub(1);
             }
             // The answers of a request share its prompt.
-            Occurrence::Queued { prompt_tokens } => facts.prompt_tokens = Some(prompt_tokens),
+            Occurrence::Queued { prompt_tokens } => {
+                facts.prompt_tokens = Some(prompt_tokens);
+                facts.open += 1;
+            }
             Occurrence::Admitted { waited } => {
                 facts.queue.get_or_insert(waited);
             }
@@ -138,6 +144,7 @@ impl Observer for Record {
             Occurrence::Finished { usage, .. } => facts.cached_tokens = facts.cached_tokens.max(usage.cached_tokens),
             Occurrence::Failed { message, .. } => {
                 facts.finish.get_or_insert(Finish::Error);
+                facts.open = facts.open.saturating_sub(1);
                 drop(facts);
                 tracing::error!(parent: None, request_id = %self.id, error = message, "a request has failed");
             }

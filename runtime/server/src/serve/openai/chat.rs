@@ -23,6 +23,7 @@ pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(GenerateRe
         logprobs: logprobs(&mut fields)?,
         n: params::n(&mut fields)?,
         output: format::read(&mut fields)?,
+        timeout: params::timeout(&mut fields)?,
         ..GenerateRequest::new(Prompt::Chat(chat))
     };
     let delivery = params::delivery(&mut fields)?;

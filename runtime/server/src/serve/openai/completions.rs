@@ -13,22 +13,28 @@ const DEFAULT_MAX_TOKENS: usize = 16;
 /// Most alternatives of a token.
 const MAX_LOGPROBS: i128 = 5;
 
-/// Reads a body for the model that is served: a request for each of its prompts.
-pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(Vec<GenerateRequest>, Delivery), ApiError> {
+/// Reads a body for the model that is served: a request for each of its prompts, whose answers together find room among the places.
+pub(in crate::serve) fn read(body: Value, served: &Served, room: usize) -> Result<(Vec<GenerateRequest>, Delivery), ApiError> {
     let mut fields = Fields::new(body, "")?;
     params::model(&mut fields, &served.name)?;
     let prompts = prompts(fields.required("prompt")?)?;
     let n = params::n(&mut fields)?;
-    let [first, ..] = &*prompts else {
+    if prompts.is_empty() {
         return Err(ApiError::field("invalid_value", "prompt", "`prompt` is empty, and needs at least one prompt"));
-    };
+    }
+    // Before anything is copied for each prompt.
+    let answers = prompts.len().saturating_mul(n);
+    if answers > room {
+        return Err(ApiError::too_many(if prompts.len() > 1 { "prompt" } else { "n" }, answers, room));
+    }
     let request = GenerateRequest {
         max_tokens: Some(params::tokens(&mut fields, "max_tokens")?.unwrap_or(DEFAULT_MAX_TOKENS)),
         sampling: params::sampling(&mut fields, served)?,
         stop: params::stop(&mut fields)?,
         logprobs: fields.integer("logprobs", 0..=MAX_LOGPROBS)?.map(|top| top as usize),
         n,
-        ..GenerateRequest::new(first.clone())
+        timeout: params::timeout(&mut fields)?,
+        ..GenerateRequest::new(Prompt::Tokens(Vec::new()))
     };
     let delivery = params::delivery(&mut fields)?;
     params::labels(&mut fields)?;
@@ -43,7 +49,7 @@ pub(in crate::serve) fn read(body: Value, served: &Served) -> Result<(Vec<Genera
 
 /// Reads a body whose prompt is to be shown.
 pub(in crate::serve) fn read_to_render(body: Value, served: &Served) -> Result<Prompt, ApiError> {
-    let (requests, _) = read(body, served)?;
+    let (requests, _) = read(body, served, usize::MAX)?;
     let count = requests.len();
     match <[GenerateRequest; 1]>::try_from(requests) {
         Ok([request]) => Ok(request.prompt),
@@ -88,7 +94,7 @@ mod tests {
     fn with(key: &str, value: Value) -> Result<Vec<GenerateRequest>, ApiError> {
         let mut body = json!({"model": "m", "prompt": "Hi"});
         body[key] = value;
-        read(body, &served()).map(|(requests, _)| requests)
+        read(body, &served(), usize::MAX).map(|(requests, _)| requests)
     }
 
     #[test]

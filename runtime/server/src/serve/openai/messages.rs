@@ -125,6 +125,8 @@ fn tool_call(call: Value, at: &str) -> Result<Value, ApiError> {
     let arguments = function.required_string("arguments")?;
     let at = function.name("arguments");
     function.finish()?;
+    // Some clients leave the text of no arguments empty.
+    let arguments = if arguments.trim().is_empty() { "{}" } else { &arguments };
     let arguments = match tenon_formats::json::parse(arguments.as_bytes()) {
         Ok(Value::Object(arguments)) => arguments,
         Ok(other) => return Err(wrong_type(&at, "the JSON text of an object", &other)),

@@ -14,7 +14,7 @@ mod tools;
 
 pub(super) use chat::{conversation, read as read_chat};
 pub(super) use completions::read_to_render as read_completion_to_render;
-pub(super) use params::model as read_model;
+pub(super) use params::{model as read_model, timeout as read_timeout};
 pub(super) use reasoning::kwargs as chat_template_kwargs;
 pub(super) use routes::{chat_completions, completions, not_implemented};
 

@@ -1,5 +1,7 @@
 //! The parameters that both routes have.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::Delivery;
@@ -54,8 +56,8 @@ fn logit_bias(fields: &mut Fields, served: &Served) -> Result<Vec<(u32, f32)>, A
     for key in ids {
         // Only the plain spelling, so that no id stands twice.
         let id = key.parse::<u32>().ok().filter(|id| id.to_string() == key);
-        let Some(id) = id.filter(|&id| (id as usize) < vocab_size) else {
-            let message = format!("`{name}` names `{key}`, and token ids are the numbers from 0 to {}", vocab_size - 1);
+        let Some(id) = id.filter(|&id| served.tokenizer.bytes(id).is_some()) else {
+            let message = format!("`{name}` names `{key}`, and the model's tokens have ids from 0 to {}", vocab_size - 1);
             return Err(ApiError::field("invalid_value", biases.name(&key), message));
         };
         let bias = biases.number(&key, -100.0..=100.0)?;
@@ -72,6 +74,11 @@ pub(super) fn n(fields: &mut Fields) -> Result<usize, ApiError> {
 /// A number of tokens to generate.
 pub(super) fn tokens(fields: &mut Fields, key: &str) -> Result<Option<usize>, ApiError> {
     Ok(fields.integer(key, 1..=u32::MAX.into())?.map(|tokens| tokens as usize))
+}
+
+/// `timeout`: seconds for which a request may wait and compute. No field of the APIs; other servers have it.
+pub(in crate::serve) fn timeout(fields: &mut Fields) -> Result<Option<Duration>, ApiError> {
+    Ok(fields.number("timeout", 0.001..=31_536_000.0)?.map(Duration::from_secs_f64))
 }
 
 /// `stop`: one sequence or up to four.

@@ -26,7 +26,7 @@ pub(in crate::serve) async fn chat_completions(
 /// `POST /v1/completions`
 pub(in crate::serve) async fn completions(State(service): State<Arc<Service>>, request: Request) -> Result<Response, ApiError> {
     let body = service.body(request).await?;
-    let (requests, delivery) = completion::read(body, &service.served)?;
+    let (requests, delivery) = completion::read(body, &service.served, service.worker.room())?;
     answer(service, Route::Completion, requests, delivery).await
 }
 

@@ -90,7 +90,8 @@ async function ask(path, body) {
     if (!stopped) follow(() => fault(log, error.message));
     if (first === 0) {
       answer.turn.remove();
-      return false;
+      // Where another conversation has begun, nothing of this one comes back.
+      return state.messages !== conversation;
     }
     reason = stopped ? "stopped" : "failed";
   } finally {

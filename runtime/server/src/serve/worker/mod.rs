@@ -16,7 +16,9 @@ use tokio::sync::oneshot;
 
 use super::error::ApiError;
 use super::observe::{EngineObserver, Observer};
-use places::{Places, Room};
+use places::Room;
+
+pub(super) use places::Places;
 
 /// Something about one request.
 #[derive(Debug)]

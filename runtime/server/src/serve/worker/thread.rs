@@ -21,6 +21,9 @@ struct Sequence {
     last: Option<Instant>,
 }
 
+/// Steps that may fail one after the other.
+const MOST_FAILURES: usize = 3;
+
 type Sequences = BTreeMap<SequenceId, Sequence>;
 
 /// Computes what it is sent, until there is nothing more to come.
@@ -28,6 +31,7 @@ pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>,
     let mut sequences = Sequences::new();
     let mut events = Vec::new();
     let mut draining = false;
+    let mut failures = 0;
     loop {
         draining |= !take_commands(&mut engine, &mut commands, &mut sequences, draining);
         leave(&mut engine, &mut sequences);
@@ -38,7 +42,9 @@ pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>,
             }
             continue;
         }
-        if let Err(error) = engine.step(&mut events) {
+        let stepped = engine.step(&mut events);
+        failures = if stepped.is_ok() { 0 } else { failures + 1 };
+        if let Err(error) = stepped {
             // What the step has told before still counts. It says nothing about a single sequence, so that none can go on.
             events.drain(..).for_each(|event| tell(event, &engine, &mut sequences));
             let message = error.to_string();
@@ -50,6 +56,11 @@ pub(super) fn work(mut engine: Engine, mut commands: UnboundedReceiver<Command>,
         }
         events.drain(..).for_each(|event| tell(event, &engine, &mut sequences));
         observer.stats(&engine.stats());
+        if failures == MOST_FAILURES {
+            // A device that has failed once fails for ever: whoever watches the process must see it.
+            tracing::error!("{failures} steps in a row have failed; the engine ends");
+            return;
+        }
     }
 }
 
@@ -128,8 +139,6 @@ fn tell(event: Event, engine: &Engine, sequences: &mut Sequences) {
             return;
         }
         EventKind::Token(token) => {
-            // A prompt of which everything was in the cache may tell no part of itself.
-            sequence.admitted(engine.usage(event.sequence));
             sequence.chosen();
             sequence.tell(News::Token(token));
             return;
