@@ -199,6 +199,7 @@ fn smollm2() {
     let weights = Path::new(&home).join("smollm2-135m-instruct");
     let entry = tenon_models::MODELS.iter().find(|m| m.info.name == "smollm2-135m-instruct");
     let Some(entry) = entry.filter(|_| weights.exists()) else {
+        assert!(std::env::var_os("TENON_REQUIRE_WEIGHTS").is_none(), "no weights in {}", weights.display());
         println!("skipped: smollm2-135m-instruct is not compiled in, or not in {}", weights.display());
         return;
     };

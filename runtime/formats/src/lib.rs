@@ -1,4 +1,4 @@
-//! What model files say: safetensors and GGUF headers, configs, and storage formats. Pure functions over bytes; no IO.
+//! What model files say: safetensors and GGUF headers, configs, storage formats, chat templates, tool formats. Pure functions over bytes; no IO.
 //!
 //! Every reader treats its input as hostile: counts and offsets are checked before they are used, nothing is allocated on the
 //! word of a length field, and what contradicts the format is an error that names the tensor or key.

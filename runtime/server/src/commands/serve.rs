@@ -230,7 +230,8 @@ impl Signals {
             if !runs.load(Ordering::SeqCst) {
                 std::process::exit(code);
             }
-            eprintln!("finishing the requests that are running; a second signal ends at once");
+            // Whoever read it may be gone, which must not end what runs.
+            let _ = writeln!(std::io::stderr(), "finishing the requests that are running; a second signal ends at once");
             let _ = tell.send(());
             let code = self.next().await;
             std::process::exit(code);

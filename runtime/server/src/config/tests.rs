@@ -1,3 +1,5 @@
+//! Where settings come from, and which of several wins.
+
 use std::ffi::OsString;
 
 use clap::{ArgMatches, Args};

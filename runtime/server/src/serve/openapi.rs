@@ -98,7 +98,9 @@ mod tests {
     #[test]
     fn the_messages_routes_fields_are_those_that_are_read() {
         let body = json!({
-            "model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}], "metadata": {}, "output_config": {},
+            "model": "m", "max_tokens": 2048, "messages": [{"role": "user", "content": "Hi"}], "metadata": {},
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+            "output_config": {"format": {"type": "json_schema", "schema": {}}},
         });
         compare("MessagesRequest", during(|| drop(anthropic::read_to_render(body, &served()).unwrap())));
     }

@@ -211,7 +211,8 @@ fn messages_of_every_kind_reach_the_template() {
     let parts = json!([{"type": "text", "text": "123"}, {"type": "text", "text": "45"}]);
     assert_eq!(tokens(json!([{"role": "system", "content": parts}, user])), alone + 14);
 
-    // Case http-msg-01 without `tools`, which are not served yet: null, no key and an empty text are the same prompt.
+    // A history with a call, in a conversation without `tools`: null, no key and an empty text are the same prompt. With tools: case
+    // http-msg-01 in `tools.rs`.
     let call = json!([{"id": "c1", "type": "function", "function": {"name": "get", "arguments": "{\"city\": \"Paris\"}"}}]);
     let result = json!({"role": "tool", "content": "21", "tool_call_id": "c1"});
     let with_null = tokens(json!([user, {"role": "assistant", "content": null, "tool_calls": call}, result]));

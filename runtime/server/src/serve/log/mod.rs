@@ -52,6 +52,8 @@ where
 {
     use tracing::subscriber::set_global_default;
     let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::from(level)).with_writer(writer).with_target(false);
+    // Whoever reads the log may be gone, and a line about that would be written to the same place.
+    let subscriber = subscriber.log_internal_errors(false);
     // A log that was started already stays as it is.
     let _ = match format {
         LogFormat::Text => set_global_default(subscriber.with_ansi(false).finish()),

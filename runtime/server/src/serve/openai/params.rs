@@ -57,7 +57,7 @@ fn logit_bias(fields: &mut Fields, served: &Served) -> Result<Vec<(u32, f32)>, A
         // Only the plain spelling, so that no id stands twice.
         let id = key.parse::<u32>().ok().filter(|id| id.to_string() == key);
         let Some(id) = id.filter(|&id| served.tokenizer.bytes(id).is_some()) else {
-            let message = format!("`{name}` names `{key}`, and the model's tokens have ids from 0 to {}", vocab_size - 1);
+            let message = format!("`{name}` names `{key}`, and token ids are the numbers from 0 to {}", vocab_size - 1);
             return Err(ApiError::field("invalid_value", biases.name(&key), message));
         };
         let bias = biases.number(&key, -100.0..=100.0)?;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Formats of which cases are there and that no parser reads yet.
+/// Formats of which cases are there and that no parser reads.
 const LATER: [&str; 4] = ["glm", "minimax_xml", "gemma4", "kimi_k2"];
 
 fn format(input: &Value, parser: ToolParser) -> OutputFormat {

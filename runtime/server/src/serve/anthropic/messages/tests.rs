@@ -1,3 +1,5 @@
+//! Conversations in the form that templates read.
+
 use super::*;
 
 fn user(content: impl Into<Value>) -> Value {

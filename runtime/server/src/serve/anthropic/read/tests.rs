@@ -1,3 +1,5 @@
+//! Bodies of messages: what is taken, and what is refused by name.
+
 use tenon_formats::tools::ToolChoice;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Blocks and events of answers.
+
 use super::*;
 
 fn content(text: &str) -> Delta {
