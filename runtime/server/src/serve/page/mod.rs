@@ -17,9 +17,11 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       form-action 'none'; frame-ancestors 'none'";
 
 /// Path, media type and text of each file.
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("/", "text/html; charset=utf-8", include_str!("index.html")),
     ("/page/style.css", "text/css; charset=utf-8", include_str!("style.css")),
+    ("/page/conversation.css", "text/css; charset=utf-8", include_str!("conversation.css")),
+    ("/page/beside.css", "text/css; charset=utf-8", include_str!("beside.css")),
     ("/page/icon.svg", "image/svg+xml", include_str!("icon.svg")),
     ("/page/main.js", SCRIPT, include_str!("main.js")),
     ("/page/api.js", SCRIPT, include_str!("api.js")),
