@@ -33,7 +33,7 @@ pub enum ExprKind {
     Int(u64),
     /// Any other number; finite.
     Float(f64),
-    /// A dimension, or the argument of `sizeof`: a dtype.
+    /// A dimension, or the argument of `sizeof` or `per_scale`: a dtype.
     Name(String),
     /// `-x`
     Neg(Box<Expr>),
@@ -88,11 +88,14 @@ pub enum Function {
     CeilDiv,
     /// Bytes per element of a dtype.
     Sizeof,
+    /// Neighbours of a dtype that share a scale; 1 where elements have none.
+    PerScale,
 }
 
 impl Function {
     /// Every function.
-    pub const ALL: [Self; 7] = [Self::Rsqrt, Self::Sqrt, Self::YarnMscale, Self::Min, Self::Max, Self::CeilDiv, Self::Sizeof];
+    pub const ALL: [Self; 8] =
+        [Self::Rsqrt, Self::Sqrt, Self::YarnMscale, Self::Min, Self::Max, Self::CeilDiv, Self::Sizeof, Self::PerScale];
 
     /// The spelling.
     pub const fn as_str(self) -> &'static str {
@@ -104,6 +107,7 @@ impl Function {
             Self::Max => "max",
             Self::CeilDiv => "ceil_div",
             Self::Sizeof => "sizeof",
+            Self::PerScale => "per_scale",
         }
     }
 
@@ -117,12 +121,13 @@ impl Function {
             Self::Max => "max(a, b, ..)",
             Self::CeilDiv => "ceil_div(a, b)",
             Self::Sizeof => "sizeof(dtype)",
+            Self::PerScale => "per_scale(dtype)",
         }
     }
 
     fn takes(self, arguments: usize) -> bool {
         match self {
-            Self::Rsqrt | Self::Sqrt | Self::Sizeof => arguments == 1,
+            Self::Rsqrt | Self::Sqrt | Self::Sizeof | Self::PerScale => arguments == 1,
             Self::YarnMscale | Self::CeilDiv => arguments == 2,
             Self::Min | Self::Max => arguments >= 2,
         }
@@ -139,7 +144,7 @@ impl Expr {
         syntax::parse(text)
     }
 
-    /// The names in it, each once, in the order of their first use; the arguments of `sizeof` included.
+    /// The names in it, each once, in the order of their first use; arguments that are dtypes included.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for (name, _) in self.uses() {

@@ -14,12 +14,14 @@ pub enum Dim {
     Int(u64),
     /// A factor, such as one of rope scaling.
     Float(f64),
-    /// A dtype, the argument of `sizeof`: `bytes` for `elements` of them (18 for 32 in `q4_0`).
+    /// A dtype, the argument of `sizeof` and `per_scale`: `bytes` for `elements` of them (18 for 32 in `q4_0`).
     Dtype {
         /// Bytes of a block.
         bytes: u64,
         /// Elements of a block.
         elements: u64,
+        /// Neighbours that share a scale.
+        per_scale: u64,
     },
 }
 
@@ -37,7 +39,11 @@ impl From<f64> for Dim {
 
 impl From<StorageFormat> for Dim {
     fn from(format: StorageFormat) -> Self {
-        Self::Dtype { bytes: format.block_bytes() as u64, elements: format.block_len() as u64 }
+        Self::Dtype {
+            bytes: format.block_bytes() as u64,
+            elements: format.block_len() as u64,
+            per_scale: format.per_scale() as u64,
+        }
     }
 }
 
@@ -124,9 +130,10 @@ impl Expr {
                 }
             }
             ExprKind::Call(Function::Sizeof, arguments) => {
-                let (bytes, elements) = arguments[0].dtype(dim)?;
+                let (bytes, elements, _) = arguments[0].dtype(dim)?;
                 bytes as f64 / elements as f64
             }
+            ExprKind::Call(Function::PerScale, arguments) => arguments[0].dtype(dim)?.2 as f64,
             ExprKind::Call(function, arguments) => {
                 let values: Vec<f64> = arguments.iter().map(|a| a.float(dim)).collect::<Result<_, _>>()?;
                 apply(*function, &values)
@@ -182,9 +189,10 @@ impl Expr {
                 }
             }
             ExprKind::Call(Function::Sizeof, arguments) => {
-                let (bytes, elements) = arguments[0].dtype(dim)?;
+                let (bytes, elements, _) = arguments[0].dtype(dim)?;
                 Ratio::new(i128::from(bytes), i128::from(elements)).ok_or_else(overflow)
             }
+            ExprKind::Call(Function::PerScale, arguments) => Ok(Ratio::whole(arguments[0].dtype(dim)?.2)),
             ExprKind::Call(Function::CeilDiv, arguments) => {
                 let (x, y) = (arguments[0].ratio(dim)?, arguments[1].ratio(dim)?);
                 Ok(self.quotient(x, &arguments[1], y)?.ceil())
@@ -211,11 +219,11 @@ impl Expr {
         Ratio::new(y.den, y.num).and_then(|inverse| x.mul(inverse)).ok_or_else(|| self.fails(EvalErrorKind::Overflow))
     }
 
-    /// Bytes and elements of the dtype that this node, the argument of `sizeof`, names.
-    fn dtype(&self, dim: &dyn Fn(&str) -> Option<Dim>) -> Result<(u64, u64), EvalError> {
+    /// Bytes and elements of a block of the dtype that this node names, and how many share a scale.
+    fn dtype(&self, dim: &dyn Fn(&str) -> Option<Dim>) -> Result<(u64, u64, u64), EvalError> {
         let name = self.to_string();
         match self.resolve(&name, dim)? {
-            Dim::Dtype { bytes, elements } if elements > 0 => Ok((bytes, elements)),
+            Dim::Dtype { bytes, elements, per_scale } if elements > 0 => Ok((bytes, elements, per_scale)),
             _ => Err(self.fails(EvalErrorKind::NotADtype(name))),
         }
     }
@@ -239,7 +247,7 @@ fn apply(function: Function, values: &[f64]) -> f64 {
         (Function::Min, _) => values.iter().copied().fold(f64::INFINITY, f64::min),
         (Function::Max, _) => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         // The parser sees to the number of arguments; a tree built by hand with another has no value.
-        (Function::Rsqrt | Function::Sqrt | Function::CeilDiv | Function::Sizeof, _) => f64::NAN,
+        (Function::Rsqrt | Function::Sqrt | Function::CeilDiv | Function::Sizeof | Function::PerScale, _) => f64::NAN,
     }
 }
 

@@ -181,8 +181,8 @@ impl<'t> Parser<'t> {
                 self.error(range, format!("{} arguments given; the function is {}", arguments.len(), function.signature()))
             );
         }
-        if function == Function::Sizeof && !matches!(arguments[0].kind, ExprKind::Name(_)) {
-            return Err(self.error(arguments[0].range.clone(), "`sizeof` takes the name of a dtype"));
+        if matches!(function, Function::Sizeof | Function::PerScale) && !matches!(arguments[0].kind, ExprKind::Name(_)) {
+            return Err(self.error(arguments[0].range.clone(), format!("`{}` takes the name of a dtype", function.as_str())));
         }
         self.node(ExprKind::Call(function, arguments), range)
     }

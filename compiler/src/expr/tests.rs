@@ -124,7 +124,11 @@ fn errors_point_into_the_text() {
         ("a bc", "bc", "expected an operator or the end"),
         ("a + é", "é", "expected a number, a name or `(`"),
         ("rsqr(a)", "rsqr", "no function has this name; did you mean `rsqrt`?"),
-        ("exec(a)", "exec", "no function has this name; there are rsqrt, sqrt, yarn_mscale, min, max, ceil_div, sizeof"),
+        (
+            "exec(a)",
+            "exec",
+            "no function has this name; there are rsqrt, sqrt, yarn_mscale, min, max, ceil_div, sizeof, per_scale",
+        ),
         ("2 * rsqrt", "rsqrt", "a function needs its arguments: rsqrt(x)"),
         ("rsqrt(a, b)", "rsqrt(a, b)", "2 arguments given; the function is rsqrt(x)"),
         ("min(a)", "min(a)", "1 arguments given; the function is min(a, b, ..)"),

@@ -131,6 +131,16 @@ impl StorageFormat {
         !matches!(self, Self::F32 | Self::F16 | Self::Bf16)
     }
 
+    /// Neighbours of a row that share a scale; 1 where elements have none.
+    pub const fn per_scale(self) -> usize {
+        match self {
+            Self::F32 | Self::F16 | Self::Bf16 => 1,
+            Self::Q6K | Self::Nvfp4 => 16,
+            Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 | Self::Q8_0 | Self::Q4K | Self::Q5K | Self::Mxfp4 => 32,
+            Self::Fp8E4m3 => FP8_BLOCK,
+        }
+    }
+
     /// Where the f16 scales and minima of a block begin, in bytes from its start. None where elements are floats themselves, and
     /// where scales are not f16.
     pub const fn scales(self) -> &'static [usize] {

@@ -16,6 +16,10 @@ pub fn in_wrapper(name: &str) -> TokenStream {
     if let Some(dtype) = name.strip_prefix("sizeof(").and_then(|rest| rest.strip_suffix(')')) {
         return dtype_bytes(dtype);
     }
+    // The only dtype with scales is the storage format of the weight with which the kernel was chosen.
+    if name.starts_with("per_scale(") {
+        return quote!(format.per_scale());
+    }
     if name == BUCKET {
         return quote!(bucket);
     }
@@ -121,7 +125,7 @@ fn written(expr: &Expr, names: Names<'_>, level: u8) -> TokenStream {
             let rest = arguments.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, argument)| rust(argument, names));
             (9, rest.fold(first, |left, right| quote!(#left.#method(#right))))
         }
-        ExprKind::Call(Function::Sizeof, _) => (9, names(&expr.to_string())),
+        ExprKind::Call(Function::Sizeof | Function::PerScale, _) => (9, names(&expr.to_string())),
         // What is proven to be a whole number has neither fractions nor roots.
         ExprKind::Float(_) | ExprKind::Neg(_) | ExprKind::Call(..) => (9, quote!(0)),
     };

@@ -235,7 +235,7 @@ impl<'t> Wrapper<'t> {
             _ => None,
         });
         let has = |name: &str| self.template.params.iter().any(|(param, _)| param.value == name);
-        let format = match of_format.filter(|_| has("format")) {
+        let format = match of_format.as_ref().filter(|_| has("format")) {
             Some(planes) => quote!(Some(#planes.format())),
             None => quote!(None),
         };
@@ -249,6 +249,8 @@ impl<'t> Wrapper<'t> {
             _ => quote!(let (kernel, _) = self.kernels.of(#format, dims.rows);),
         };
         let choose = if has_buckets { choose } else { without_rows(choose, has("format"), &format) };
+        let named = of_format.map(|planes| quote!(let format = #planes.format();));
+        let named = named.filter(|_| quote!(#(#grid)* #(#block)* #shared).to_string().contains("format ."));
         let asked = quote!(#(#grid)* #(#block)* #shared #choose #(#values)*).to_string();
         let values = args.iter().map(|(_, value)| value);
         let dims = asked.contains("dims").then(|| quote!(let dims = run.dims();));
@@ -260,6 +262,7 @@ impl<'t> Wrapper<'t> {
                 #(#asserts)*
                 #dims
                 #choose
+                #named
                 let launch = Launch { grid: [#(#grid),*], block: [#(#block),*], shared_bytes: #shared, overlaps: #overlaps };
                 kernel.launch(launch, &[#(#values),*])
             }
