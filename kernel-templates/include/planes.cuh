@@ -22,7 +22,8 @@ template <int BLOCK_LEN, int A, int B = 0, int C = 0, int D = 0> struct PlaneOff
 
 // Of a format: CHUNK, SEGMENTS, SEGMENT; SCALED and OFFSET say whether a weight has those; `Raw` is a chunk in registers, which
 // `load` fills (a Raw{} is finite weights); `start` is the first element of a segment. `scales` is the row of the table that
-// fp8 has apart, one per 128 columns; other formats do not read it.
+// fp8 has apart, one per 128 columns; other formats do not read it. Where weights are SCALED, `pairs` are the quants of a segment as
+// bf16, exactly, in the order in which they are cheapest: of every 2 * APART neighbours, the first with the one APART behind it, and so on.
 template <class F> struct Planes;
 
 // What floats have in common: no scales, one segment.
@@ -70,6 +71,10 @@ template <> struct Planes<fp8_e4m3> : PlaneOffsets<1, 1> {
     __device__ static void decode(const Raw& r, int, float (&w)[16]) {
         floats_of_e4m3(r.q.x, w), floats_of_e4m3(r.q.y, w + 4), floats_of_e4m3(r.q.z, w + 8), floats_of_e4m3(r.q.w, w + 12);
     }
+    static constexpr int APART = 2;
+    __device__ static void pairs(const Raw& r, int, unsigned (&pairs)[8]) {
+        pairs_of_e4m3(r.q.x, pairs), pairs_of_e4m3(r.q.y, pairs + 2), pairs_of_e4m3(r.q.z, pairs + 4), pairs_of_e4m3(r.q.w, pairs + 6);
+    }
     __device__ static float element(const unsigned char* row, int, int k, const float* scales) {
         return float_of_e4m3(cached_1(row + k)) * __ldg(scales + k / 128);
     }
@@ -89,6 +94,12 @@ template <> struct Planes<q8_0> : PlaneOffsets<32, 32, 2> {
         const unsigned q[4] = {r.q.x, r.q.y, r.q.z, r.q.w};
 #pragma unroll
         for (int i = 0; i < 4; i++) floats_of_bytes<128>(q[i] ^ 0x80808080u, w + 4 * i);
+    }
+    static constexpr int APART = 2;
+    __device__ static void pairs(const Raw& r, int, unsigned (&pairs)[8]) {
+        const unsigned q[4] = {r.q.x, r.q.y, r.q.z, r.q.w};
+#pragma unroll
+        for (int i = 0; i < 4; i++) pairs_of_signed_bytes(q[i], pairs + 2 * i);
     }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {
         return float_of_half(cached_2(row + second(in) + 2 * (k / 32))) * static_cast<float>(static_cast<signed char>(cached_1(row + k)));
@@ -112,13 +123,22 @@ template <int D_BYTES, bool FIFTH, int ZERO> struct NibblePlanes : PlaneOffsets<
     __device__ static int start(int chunk, int segment) { return 32 * chunk + 16 * segment; }
     __device__ static float scale(const Raw& r, int) { return float_of_half(r.d & 0xffff); }
     __device__ static float offset(const Raw& r, int) { return OFFSET ? float_of_half(r.d >> 16) : 0.0f; }
-    __device__ static void decode(const Raw& r, int segment, float (&w)[16]) {
+    __device__ static unsigned bytes(const Raw& r, int segment, int i) {
         const unsigned q[4] = {r.q.x, r.q.y, r.q.z, r.q.w};
+        unsigned bytes = nibbles(q[i], segment);
+        if constexpr (FIFTH) bytes |= fifth_bits(r.high >> (16 * segment + 4 * i));
+        return bytes;
+    }
+    __device__ static void decode(const Raw& r, int segment, float (&w)[16]) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) floats_of_bytes<ZERO>(bytes(r, segment, i), w + 4 * i);
+    }
+    static constexpr int APART = 2;
+    __device__ static void pairs(const Raw& r, int segment, unsigned (&pairs)[8]) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            unsigned bytes = nibbles(q[i], segment);
-            if constexpr (FIFTH) bytes |= fifth_bits(r.high >> (16 * segment + 4 * i));
-            floats_of_bytes<ZERO>(bytes, w + 4 * i);
+            if constexpr (FIFTH) pairs_of_bytes<ZERO>(bytes(r, segment, i), pairs + 2 * i);
+            else pairs_of_nibbles<ZERO>(i == 0 ? r.q.x : i == 1 ? r.q.y : i == 2 ? r.q.z : r.q.w, segment, pairs + 2 * i);
         }
     }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {
@@ -160,13 +180,22 @@ template <bool FIFTH> struct GroupPlanes : PlaneOffsets<256, 128, FIFTH ? 32 : 1
         scale_and_minimum(r.scales, 2 * r.pair + segment, scale, minimum);
         return -minimum;
     }
-    __device__ static void decode(const Raw& r, int segment, float (&w)[16]) {
+    __device__ static unsigned bytes(const Raw& r, int segment, int i) {
         const unsigned q[4] = {r.q.x, r.q.y, r.q.z, r.q.w}, h[4] = {r.high.x, r.high.y, r.high.z, r.high.w};
+        unsigned bytes = nibbles(q[i], segment);
+        if constexpr (FIFTH) bytes |= (h[i] >> (2 * r.pair + segment) & 0x01010101u) << 4;
+        return bytes;
+    }
+    __device__ static void decode(const Raw& r, int segment, float (&w)[16]) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) floats_of_bytes<0>(bytes(r, segment, i), w + 4 * i);
+    }
+    static constexpr int APART = 2;
+    __device__ static void pairs(const Raw& r, int segment, unsigned (&pairs)[8]) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            unsigned bytes = nibbles(q[i], segment);
-            if constexpr (FIFTH) bytes |= (h[i] >> (2 * r.pair + segment) & 0x01010101u) << 4;
-            floats_of_bytes<0>(bytes, w + 4 * i);
+            if constexpr (FIFTH) pairs_of_bytes<0>(bytes(r, segment, i), pairs + 2 * i);
+            else pairs_of_nibbles<0>(i == 0 ? r.q.x : i == 1 ? r.q.y : i == 2 ? r.q.z : r.q.w, segment, pairs + 2 * i);
         }
     }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {
@@ -198,13 +227,18 @@ template <> struct Planes<q6_k> : PlaneOffsets<256, 128, 64, 16, 2> {
         return float_of_half(r.d) * static_cast<float>(static_cast<signed char>(four >> (8 * r.at)));
     }
     __device__ static float offset(const Raw&, int) { return 0.0f; }
-    __device__ static void decode(const Raw& r, int segment, float (&w)[16]) {
+    __device__ static unsigned bytes(const Raw& r, int segment, int i) {
         const unsigned q[4] = {r.q.x, r.q.y, r.q.z, r.q.w}, h[4] = {r.high.x, r.high.y, r.high.z, r.high.w};
+        return nibbles(q[i], segment) | (h[i] >> (2 * (r.at / 2) + 4 * segment) & 0x03030303u) << 4;
+    }
+    __device__ static void decode(const Raw& r, int segment, float (&w)[16]) {
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            unsigned pairs = h[i] >> (2 * (r.at / 2) + 4 * segment) & 0x03030303u;
-            floats_of_bytes<32>(nibbles(q[i], segment) | pairs << 4, w + 4 * i);
-        }
+        for (int i = 0; i < 4; i++) floats_of_bytes<32>(bytes(r, segment, i), w + 4 * i);
+    }
+    static constexpr int APART = 2;
+    __device__ static void pairs(const Raw& r, int segment, unsigned (&pairs)[8]) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) pairs_of_bytes<32>(bytes(r, segment, i), pairs + 2 * i);
     }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {
         int half = k / 128, quarter = k / 32 % 4, l = k % 32;
@@ -235,6 +269,16 @@ template <> struct Planes<nvfp4> : PlaneOffsets<16, 8, 1> {
             floats_of_e2m1(__byte_perm(even, odd, 0x7362), w + 8 * i + 4);
         }
     }
+    // The nibbles of a word are 8 neighbours, and those of its halves lie 4 apart.
+    static constexpr int APART = 4;
+    __device__ static void pairs(const Raw& r, int segment, unsigned (&pairs)[8]) {
+        const unsigned q[2] = {segment ? r.q.z : r.q.x, segment ? r.q.w : r.q.y};
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            pairs[4 * i] = pair_of_e2m1<0>(q[i]), pairs[4 * i + 1] = pair_of_e2m1<1>(q[i]);
+            pairs[4 * i + 2] = pair_of_e2m1<2>(q[i]), pairs[4 * i + 3] = pair_of_e2m1<3>(q[i]);
+        }
+    }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {
         unsigned q = cached_1(row + k / 2) >> (4 * (k % 2)) & 15;
         float w[4];
@@ -257,6 +301,15 @@ template <> struct Planes<mxfp4> : PlaneOffsets<32, 16, 1> {
         const unsigned q[4] = {r.q.x, r.q.y, r.q.z, r.q.w};
 #pragma unroll
         for (int i = 0; i < 4; i++) floats_of_e2m1(e2m1_bytes(q[i], segment), w + 4 * i);
+    }
+    static constexpr int APART = 2;
+    __device__ static void pairs(const Raw& r, int segment, unsigned (&pairs)[8]) {
+        const unsigned q[4] = {r.q.x, r.q.y, r.q.z, r.q.w};
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            pairs[2 * i] = segment ? pair_of_e2m1<1>(q[i]) : pair_of_e2m1<0>(q[i]);
+            pairs[2 * i + 1] = segment ? pair_of_e2m1<3>(q[i]) : pair_of_e2m1<2>(q[i]);
+        }
     }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {
         unsigned q = cached_1(row + 16 * (k / 32) + k % 16) >> (k % 32 < 16 ? 0 : 4) & 15;

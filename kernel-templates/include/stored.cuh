@@ -35,6 +35,47 @@ template <int OFF> __device__ __forceinline__ void floats_of_bytes(unsigned byte
     w[3] = __uint_as_float(__byte_perm(bytes, 0x4b000000u, 0x7443)) - BASE;
 }
 
+// Arithmetic of pairs of bf16.
+__device__ __forceinline__ unsigned subtract_pairs(unsigned a, unsigned b) {
+    __nv_bfloat162 d = __hsub2(*reinterpret_cast<__nv_bfloat162*>(&a), *reinterpret_cast<__nv_bfloat162*>(&b));
+    return *reinterpret_cast<unsigned*>(&d);
+}
+__device__ __forceinline__ unsigned multiply_pairs(unsigned a, unsigned b) {
+    __nv_bfloat162 p = __hmul2(*reinterpret_cast<__nv_bfloat162*>(&a), *reinterpret_cast<__nv_bfloat162*>(&b));
+    return *reinterpret_cast<unsigned*>(&p);
+}
+
+// Four quants as two pairs of bf16, exactly: bytes 0 and 2, bytes 1 and 3. A number below 128 in the last bits of 128 is 128 + that number.
+__device__ __forceinline__ unsigned and_or(unsigned a, unsigned b, unsigned c) { unsigned d; asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(d) : "r"(a), "r"(b), "r"(c)); return d; }
+template <int OFF> __device__ __forceinline__ void pairs_of_bytes(unsigned bytes, unsigned* pairs) {
+    constexpr unsigned BASE = 0x43004300u, ZERO = BASE + OFF * 0x00010001u;
+    pairs[0] = subtract_pairs(and_or(bytes, 0x007f007fu, BASE), ZERO);
+    pairs[1] = subtract_pairs(and_or(bytes >> 8, 0x007f007fu, BASE), ZERO);
+}
+template <int OFF> __device__ __forceinline__ void pairs_of_nibbles(unsigned bytes, int high, unsigned* pairs) {
+    constexpr unsigned BASE = 0x43004300u, ZERO = BASE + OFF * 0x00010001u;
+    pairs[0] = subtract_pairs(and_or(high ? bytes >> 4 : bytes, 0x000f000fu, BASE), ZERO);
+    pairs[1] = subtract_pairs(and_or(high ? bytes >> 12 : bytes >> 8, 0x000f000fu, BASE), ZERO);
+}
+// The same of signed bytes: a set sign makes 256 of the 128 that is subtracted.
+__device__ __forceinline__ void pairs_of_signed_bytes(unsigned bytes, unsigned* pairs) {
+    constexpr unsigned BASE = 0x43004300u;
+#pragma unroll
+    for (int i = 0; i < 2; i++, bytes >>= 8) pairs[i] = subtract_pairs((bytes & 0x007f007fu) | BASE, (bytes & 0x00800080u) | BASE);
+}
+// The same of E4M3, whose bits are the high ones of a bf16 that is 2^-120 of it.
+__device__ __forceinline__ void pairs_of_e4m3(unsigned bytes, unsigned* pairs) {
+    constexpr unsigned UP = 0x7b807b80u;
+    pairs[0] = multiply_pairs((bytes << 8 & 0x80008000u) | (bytes << 4 & 0x07f007f0u), UP);
+    pairs[1] = multiply_pairs((bytes & 0x80008000u) | (bytes >> 4 & 0x07f007f0u), UP);
+}
+// E2M1 in nibble `N` of each half of a word, as a pair: the bits of a bf16 that is 2^-126 of it.
+template <int N> __device__ __forceinline__ unsigned pair_of_e2m1(unsigned halves) {
+    constexpr int SIGN = 12 - 4 * N, REST = 6 - 4 * N;
+    const unsigned sign = halves << SIGN & 0x80008000u, rest = REST >= 0 ? halves << max(REST, 0) : halves >> max(-REST, 0);
+    return multiply_pairs(and_or(rest, 0x01c001c0u, sign), 0x7e807e80u);
+}
+
 // The low nibbles of four bytes, or the high ones.
 __device__ __forceinline__ unsigned nibbles(unsigned bytes, int high) { return (high ? bytes >> 4 : bytes) & 0x0f0f0f0fu; }
 

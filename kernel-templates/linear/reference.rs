@@ -18,7 +18,7 @@ pub fn cases(params: &Params) -> Vec<Case> {
         len => len,
     };
     let some = (bucket - bucket / 4).max(1);
-    vec![
+    [
         case(format, bucket, 37, 8960, bucket, MODE_BF16, "several turns of every lane, ragged outputs"),
         case(format, bucket, 140, 1056usize.next_multiple_of(len), bucket, MODE_F32, "two rows of scales, one turn and a bit"),
         case(
@@ -32,7 +32,20 @@ pub fn cases(params: &Params) -> Vec<Case> {
         ),
         case(format, bucket, 5, ragged, bucket, MODE_F32, "rows of no whole vectors"),
         case(format, bucket, 1, ragged, (bucket - 1).max(1), MODE_BF16, "one output"),
+        case(format, bucket, 20_011, 256, some, MODE_F32, "short rows and more tiles than blocks"),
     ]
+    .into_iter()
+    .chain(streamed(format, bucket).then(|| {
+        // Blocks go through their tiles in batches, and through rows that are longer than what they hold in slices.
+        let outputs = 264 * 5 * 8 * bucket.min(2) + 3;
+        case(format, bucket, outputs, 4608, bucket, MODE_ADD, "several batches of tiles, and rows of two slices")
+    }))
+    .collect()
+}
+
+/// Whether a launch has as many blocks as the device holds, each with several tiles.
+fn streamed(format: &str, bucket: usize) -> bool {
+    bucket <= 4 && !matches!(format, "f32" | "f16" | "bf16")
 }
 
 fn case(format: &str, bucket: usize, out: usize, inputs: usize, rows: usize, mode: i64, what: &str) -> Case {

@@ -8,7 +8,7 @@ constexpr int ROWS = 1;
 static_assert(ROWS >= 1 && ROWS <= 16, "more rows are for a matrix product");
 }
 TENON_MANIFEST(linear_gated_q4_1_r1_silu, name_number("q4_1"), ROWS, name_number("silu"))
-extern "C" __global__ void __launch_bounds__(256, Product<Format, ROWS>::BLOCKS)
+extern "C" __global__ void __launch_bounds__(WARP * FewRows<Format, ROWS>::WARPS, FewRows<Format, ROWS>::BLOCKS)
 linear_gated_q4_1_r1_silu(const unsigned char* gate, const unsigned char* up, const float* gate_scales, const float* up_scales, float gate_factor, float up_factor,
                const bf16* x, bf16* y, int out, int in, int rows) {
     linear_gated<Format, ROWS, act_silu>(gate, up, gate_scales, up_scales, gate_factor, up_factor, x, y, out, in, rows);

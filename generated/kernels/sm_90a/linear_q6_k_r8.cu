@@ -8,6 +8,6 @@ constexpr int ROWS = 8;
 static_assert(ROWS >= 1 && ROWS <= 16, "more rows are for a matrix product");
 }
 TENON_MANIFEST(linear_q6_k_r8, name_number("q6_k"), ROWS)
-extern "C" __global__ void __launch_bounds__(256, Product<Format, ROWS>::BLOCKS) linear_q6_k_r8(const unsigned char* weight, const float* scales, float factor, const bf16* x, void* y, int mode, int out, int in, int rows) {
+extern "C" __global__ void __launch_bounds__(WARP * FewRows<Format, ROWS>::WARPS, FewRows<Format, ROWS>::BLOCKS) linear_q6_k_r8(const unsigned char* weight, const float* scales, float factor, const bf16* x, void* y, int mode, int out, int in, int rows) {
     linear<Format, ROWS>(weight, scales, factor, x, y, mode, out, in, rows);
 }

@@ -36,9 +36,16 @@ impl Linear {
     ) -> Result<(), CudaError> {
         let dims = run.dims();
         let (kernel, bucket) = self.kernels.of(Some(weight.format()), dims.rows);
+        let format = weight.format();
         let launch = Launch {
-            grid: [OUT.div_ceil(8 * bucket.div_ceil(8)), 1, 1],
-            block: [256, 1, 1],
+            grid: [
+                OUT
+                    .div_ceil(8 * bucket.min(2))
+                    .min(OUT.div_ceil(8 * bucket.min(2) * format.per_scale()).max(264)),
+                1,
+                1,
+            ],
+            block: [256 * bucket.min(2), 1, 1],
             shared_bytes: 0,
             overlaps: true,
         };

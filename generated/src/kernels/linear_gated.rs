@@ -36,9 +36,16 @@ impl LinearGated {
     ) -> Result<(), CudaError> {
         let dims = run.dims();
         let (kernel, bucket) = self.kernels.of(Some(gate.format()), dims.rows);
+        let format = gate.format();
         let launch = Launch {
-            grid: [OUT.div_ceil(4 * bucket.div_ceil(8)), 1, 1],
-            block: [256, 1, 1],
+            grid: [
+                OUT
+                    .div_ceil(4 * bucket.min(2))
+                    .min(OUT.div_ceil(4 * bucket.min(2) * format.per_scale()).max(264)),
+                1,
+                1,
+            ],
+            block: [256 * bucket.min(2), 1, 1],
             shared_bytes: 0,
             overlaps: true,
         };
