@@ -11,6 +11,7 @@ mod answer;
 mod anthropic;
 mod auth;
 mod constrain;
+mod declared;
 mod error;
 mod fields;
 mod generate;

@@ -2,13 +2,13 @@
 
 mod auth;
 #[path = "../serve/client.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the dialects' tests use more of it")]
 mod client;
 mod drain;
 mod limits;
 mod metrics;
 #[path = "../serve/setup.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the dialects' tests use more of it")]
 mod setup;
 
 use std::io::{Read, Write};
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tenon_server::serve::HttpLimits;
 
+use client::eventually;
 use setup::{MODEL, Setup, TestServer};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -41,18 +42,6 @@ fn limited(queue: usize, change: impl FnOnce(&mut HttpLimits)) -> TestServer {
 }
 
 const MOMENT: Duration = Duration::from_millis(150);
-
-/// For what happens on the server soon after something that a client does.
-fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(value) = check() {
-            return value;
-        }
-        assert!(started.elapsed() < Duration::from_secs(20), "{what} did not happen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// A connection that sends what it is told.
 fn raw(address: SocketAddr, text: &str) -> TcpStream {

@@ -2,12 +2,24 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 /// Longer than anything that a test waits for.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// For what happens on the server soon after something that a client does.
+pub fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(value) = check() {
+            return value;
+        }
+        assert!(started.elapsed() < TIMEOUT, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// A request that was sent, and whose answer was not read yet. Dropping it closes the connection.
 pub struct Sent(BufReader<TcpStream>);

@@ -1,24 +1,12 @@
 //! Several clients at a time: the queue, its limits, and clients that leave.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::post;
+use crate::client::{eventually, post};
 use crate::setup::{CONTEXT, TestServer};
 use crate::{CHAT, chat, deltas};
-
-/// For what happens on the server soon after something that a client does.
-fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(value) = check() {
-            return value;
-        }
-        assert!(started.elapsed() < Duration::from_secs(20), "{what} did not happen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// Case eng-batch-01, on a scripted model: what is beside a request does not change it. That real logits do not change either is a
 /// property of the CPU target, tested with the goldens.

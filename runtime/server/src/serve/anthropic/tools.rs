@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tenon_formats::tools::{Declared, ToolChoice};
 
 use super::blocks::cache_control;
+use crate::serve::declared::{self, Names};
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
 use crate::serve::request::Tools;
@@ -13,30 +14,21 @@ const MAX_NAME: usize = 128;
 
 /// Reads both fields. A choice of none declares none.
 pub(super) fn read(fields: &mut Fields) -> Result<Tools, ApiError> {
-    let declared = match fields.take("tools") {
-        None => Vec::new(),
-        Some(Value::Array(tools)) => tools,
-        Some(other) => return Err(wrong_type("tools", "an array", &other)),
-    };
-    let mut functions: Vec<Declared> = Vec::with_capacity(declared.len());
-    for (i, tool) in declared.into_iter().enumerate() {
-        let tool = one(tool, &format!("tools[{i}]"))?;
-        if functions.iter().any(|other| other.name == tool.name) {
-            let message = format!("`tools[{i}].name` is `{}`, as that of a tool before it", tool.name);
-            return Err(ApiError::field("invalid_value", format!("tools[{i}].name"), message));
-        }
-        functions.push(tool);
+    let (mut functions, mut names) = (Vec::new(), Names::default());
+    for (i, tool) in declared::list(fields)?.into_iter().enumerate() {
+        functions.push(one(tool, i, &mut names)?);
     }
     let declared = functions.iter().map(Declared::openai).collect();
     let mut tools = Tools { declared, functions: functions.into(), ..Tools::default() };
     if let Some(choice) = fields.take("tool_choice") {
-        choose(&mut tools, Fields::new(choice, "tool_choice")?)?;
+        choose(&mut tools, &names, Fields::new(choice, "tool_choice")?)?;
     }
     Ok(tools)
 }
 
-fn one(tool: Value, at: &str) -> Result<Declared, ApiError> {
-    let mut fields = Fields::new(tool, at)?;
+fn one(tool: Value, index: usize, names: &mut Names) -> Result<Declared, ApiError> {
+    let at = format!("tools[{index}]");
+    let mut fields = Fields::new(tool, &*at)?;
     let name = fields.string("name")?;
     if let Some(kind) = fields.string("type")?.filter(|kind| kind != "custom") {
         let called = name.map_or_else(String::new, |name| format!(" (`{name}`)"));
@@ -47,12 +39,7 @@ fn one(tool: Value, at: &str) -> Result<Declared, ApiError> {
         return Err(ApiError::field("unsupported_value", fields.name("type"), message));
     }
     let name = name.ok_or_else(|| fields.missing("name"))?;
-    // Names stand within the marks of a call's format.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_plain) {
-        let message = format!("`{at}.name` is `{name}`, and must be 1 to {MAX_NAME} letters, digits, `_` or `-`");
-        return Err(ApiError::field("invalid_value", fields.name("name"), message));
-    }
+    names.add(&name, index, &fields.name("name"), MAX_NAME)?;
     let description = fields.string("description")?;
     let schema = fields.required("input_schema")?;
     let of_object = schema.as_object().ok_or_else(|| wrong_type(&fields.name("input_schema"), "an object", &schema))?;
@@ -72,7 +59,7 @@ fn one(tool: Value, at: &str) -> Result<Declared, ApiError> {
     Ok(Declared { name, description, parameters: Some(schema), strict })
 }
 
-fn choose(tools: &mut Tools, mut fields: Fields) -> Result<(), ApiError> {
+fn choose(tools: &mut Tools, names: &Names, mut fields: Fields) -> Result<(), ApiError> {
     let kind = fields.required_string("type")?;
     let forces = match kind.as_str() {
         "none" => {
@@ -86,10 +73,7 @@ fn choose(tools: &mut Tools, mut fields: Fields) -> Result<(), ApiError> {
         }
         "tool" => {
             let name = fields.required_string("name")?;
-            if !tools.functions.iter().any(|tool| tool.name == name) {
-                let message = format!("`tool_choice.name` is `{name}`, which is not among `tools`");
-                return Err(ApiError::field("invalid_value", "tool_choice.name", message));
-            }
+            names.find(&name, "tool_choice.name")?;
             tools.choice = ToolChoice::Named(name);
             true
         }
@@ -100,11 +84,7 @@ fn choose(tools: &mut Tools, mut fields: Fields) -> Result<(), ApiError> {
     };
     tools.parallel = !fields.boolean("disable_parallel_tool_use")?.unwrap_or(false);
     fields.finish()?;
-    if forces && tools.functions.is_empty() {
-        let message = "`tool_choice` asks for a call, and `tools` has nothing to call";
-        return Err(ApiError::field("invalid_value", "tool_choice", message));
-    }
-    Ok(())
+    if forces { names.some() } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tenon_formats::tools::{Declared, ToolChoice};
 
+use crate::serve::declared::{self, Names};
 use crate::serve::error::ApiError;
 use crate::serve::fields::{Fields, wrong_type};
 use crate::serve::request::Tools;
@@ -14,12 +15,8 @@ const MAX_NAME: usize = 64;
 
 /// Reads what may be called. A choice of none declares nothing: a model that is shown tools would call them.
 pub(super) fn read(fields: &mut Fields) -> Result<Tools, ApiError> {
-    let declared = match fields.take("tools") {
-        None => Vec::new(),
-        Some(Value::Array(tools)) => tools,
-        Some(other) => return Err(wrong_type("tools", "an array", &other)),
-    };
-    let functions = functions(&declared)?;
+    let declared = declared::list(fields)?;
+    let (functions, names) = functions(&declared)?;
     let parallel = fields.boolean("parallel_tool_calls")?.unwrap_or(true);
     let choice = match fields.take("tool_choice") {
         None => ToolChoice::Auto,
@@ -34,45 +31,25 @@ pub(super) fn read(fields: &mut Fields) -> Result<Tools, ApiError> {
         },
         Some(chosen) => {
             let chosen = function_of(chosen, "tool_choice")?.name;
-            if functions.iter().all(|function| function.name != chosen) {
-                let message = format!("`tool_choice` names `{chosen}`, which is not among `tools`");
-                return Err(ApiError::field("invalid_value", "tool_choice.function.name", message));
-            }
+            names.find(&chosen, "tool_choice.function.name")?;
             ToolChoice::Named(chosen)
         }
     };
-    if choice.is_forced() && declared.is_empty() {
-        let message = "`tool_choice` asks for a call, and `tools` has nothing to call";
-        return Err(ApiError::field("invalid_value", "tool_choice", message));
+    if choice.is_forced() {
+        names.some()?;
     }
     Ok(Tools { declared, functions, choice, parallel })
 }
 
-/// The same as the rest of the server reads it. Two functions of one name could not be told apart in a call.
-fn functions(declared: &[Value]) -> Result<Arc<[Declared]>, ApiError> {
-    let mut functions: Vec<Declared> = Vec::with_capacity(declared.len());
+/// The same as the rest of the server reads it.
+fn functions(declared: &[Value]) -> Result<(Arc<[Declared]>, Names), ApiError> {
+    let (mut functions, mut names) = (Vec::with_capacity(declared.len()), Names::default());
     for (i, tool) in declared.iter().enumerate() {
         let function = function_of(tool.clone(), &format!("tools[{i}]"))?;
-        let name = &function.name;
-        let at = format!("tools[{i}].function.name");
-        if !is_name(name) {
-            let message = format!(
-                "`{at}` is `{}`, and must be 1 to {MAX_NAME} letters, digits, underscores and dashes",
-                name.escape_debug()
-            );
-            return Err(ApiError::field("invalid_value", at, message));
-        }
-        if let Some(first) = functions.iter().position(|other| other.name == *name) {
-            let message = format!("`{at}` is `{name}`, which is the name of tools[{first}] already");
-            return Err(ApiError::field("invalid_value", at, message));
-        }
+        names.add(&function.name, i, &format!("tools[{i}].function.name"), MAX_NAME)?;
         functions.push(function);
     }
-    Ok(functions.into())
-}
-
-fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    Ok((functions.into(), names))
 }
 
 /// The `function` of an object of `type` function, which has nothing else that is not read yet. `at` is where it stands.
