@@ -14,30 +14,9 @@ import sys
 from pathlib import Path
 
 import harness
-from harness import BARD, BINARY, SMOL as MODEL, Server, raises
+from harness import ANSWER, BARD, BINARY, QUESTION, SMOL as MODEL, Server, raises
 
-ANSWER = "The capital of France is Paris."
-QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
-WEATHER = {
-    "name": "get_weather",
-    "description": "The weather in a city.",
-    "input_schema": {
-        "type": "object",
-        "properties": {"city": {"type": "string", "maxLength": 20}, "unit": {"enum": ["celsius", "fahrenheit"]}},
-        "required": ["city", "unit"],
-        "additionalProperties": False,
-    },
-}
-TIME = {
-    "name": "get_time",
-    "description": "The time in a city.",
-    "input_schema": {
-        "type": "object",
-        "properties": {"city": {"type": "string", "maxLength": 20}},
-        "required": ["city"],
-        "additionalProperties": False,
-    },
-}
+WEATHER, TIME = harness.tool("get_weather", "input_schema"), harness.tool("get_time", "input_schema")
 TOOLS = [WEATHER, TIME]
 
 

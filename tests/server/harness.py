@@ -17,6 +17,23 @@ ROOT = Path(__file__).resolve().parents[2]
 BINARY = ROOT / "target" / "release" / "tenon-server"
 SMOL = "smollm2-135m-instruct"
 BARD = "bard-mla"
+ANSWER = "The capital of France is Paris."
+QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
+# Two tools; each dialect has its own word for the schema.
+CITY = {"type": "string", "maxLength": 20}
+SCHEMAS = {
+    "get_weather": ("The weather in a city.", {"city": CITY, "unit": {"enum": ["celsius", "fahrenheit"]}}),
+    "get_time": ("The time in a city.", {"city": CITY}),
+}
+
+
+def tool(name, schema="parameters"):
+    """One of the two tools."""
+    description, properties = SCHEMAS[name]
+    of_object = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {"name": name, "description": description, schema: of_object}
+
+
 # Everything that any of the tests needs, so that there is one environment.
 PACKAGES = ["openai==3.57.0", "anthropic==2.15.0", "jsonschema==4.26.0", "selenium==4.51.0"]
 

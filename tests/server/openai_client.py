@@ -17,30 +17,9 @@ from pathlib import Path
 
 import harness
 import process
-from harness import BINARY, SMOL as MODEL, Server, raises
+from harness import ANSWER, BINARY, QUESTION, SMOL as MODEL, Server, raises
 
-ANSWER = "The capital of France is Paris."
-QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
-WEATHER = {
-    "name": "get_weather",
-    "description": "The weather in a city.",
-    "parameters": {
-        "type": "object",
-        "properties": {"city": {"type": "string", "maxLength": 20}, "unit": {"enum": ["celsius", "fahrenheit"]}},
-        "required": ["city", "unit"],
-        "additionalProperties": False,
-    },
-}
-TIME = {
-    "name": "get_time",
-    "description": "The time in a city.",
-    "parameters": {
-        "type": "object",
-        "properties": {"city": {"type": "string", "maxLength": 20}},
-        "required": ["city"],
-        "additionalProperties": False,
-    },
-}
+WEATHER, TIME = harness.tool("get_weather"), harness.tool("get_time")
 TOOLS = [{"type": "function", "function": WEATHER}, {"type": "function", "function": TIME}]
 PERSON = {
     "type": "object",

@@ -17,16 +17,7 @@ import harness
 from harness import BARD, BINARY, ROOT, SMOL, Server, wait
 
 SHOTS = ROOT / "target" / "page"
-TOOLS = [{"type": "function", "function": {
-    "name": "get_weather",
-    "description": "The weather in a city.",
-    "parameters": {
-        "type": "object",
-        "properties": {"city": {"type": "string", "maxLength": 20}, "unit": {"enum": ["celsius", "fahrenheit"]}},
-        "required": ["city", "unit"],
-        "additionalProperties": False,
-    },
-}}]
+TOOLS = [{"type": "function", "function": harness.tool("get_weather")}]
 # Answers the page's next requests with these chunks, one read of the body for each, and keeps what was asked.
 MOCK = """
 const [answers, pause] = arguments;

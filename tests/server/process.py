@@ -6,11 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import BARD, ROOT, SMOL as MODEL, Server, raises
-
-ANSWER = "The capital of France is Paris."
-QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
-
+from harness import ANSWER, BARD, QUESTION, ROOT, SMOL as MODEL, Server, raises
 
 def test_a_full_queue_is_a_rate_limit(binary):
     """Two at a time and one that waits: of six, three are refused at once, with the time after which to try again."""
