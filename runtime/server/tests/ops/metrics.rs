@@ -108,6 +108,28 @@ fn clients_that_leave_are_counted() {
     until(&server, "tenon_sequences_running", 0.0);
 }
 
+/// Some of these have closed the connection before anybody has looked at their request, which then has no route. All were made.
+#[test]
+fn clients_that_leave_at_once_are_counted() {
+    const CLIENTS: usize = 200;
+    let server = TestServer::start(2, 64);
+    for _ in 0..CLIENTS {
+        drop(post(server.address, CHAT, &chat("hello", json!({}))));
+    }
+    let mut counted = 0.0;
+    eventually("the last request", || {
+        let text = send(server.address, "GET", "/metrics", &[], b"").answer().body;
+        let others = text.lines().filter(|line| line.starts_with("tenon_http_requests_total") && !line.contains("/metrics"));
+        counted = others.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
+        // A request that is never counted is waited for in vain.
+        (counted >= CLIENTS as f64).then_some(())
+    });
+    assert_eq!(counted, CLIENTS as f64);
+    let unlooked_at = metric(&server, "tenon_http_requests_total{method=\"POST\",route=\"other\",status=\"499\"}");
+    assert!(unlooked_at.is_some_and(|requests| requests >= 1.0), "each of {CLIENTS} was looked at: this test tests nothing");
+    until(&server, "tenon_sequences_running", 0.0);
+}
+
 #[test]
 fn an_id_stands_on_every_answer_and_in_the_log() {
     LazyLock::force(&LOG);

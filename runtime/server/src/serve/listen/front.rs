@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::extract::{MatchedPath, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
@@ -50,7 +50,7 @@ pub(in crate::serve) struct Front {
 }
 
 /// The layer.
-pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, mut request: Request, next: Next) -> Response {
+pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, mut request: Request<Body>, next: Next) -> Response {
     let id = request_id(request.headers());
     if let Ok(id) = HeaderValue::from_str(&id) {
         // Routes that tell it find the one that counts.
@@ -115,6 +115,35 @@ pub(in crate::serve) async fn front(State(front): State<Arc<Front>>, mut request
     let keep_alive = events.then(|| KeepAlive { after: front.keep_alive, sleep: Box::pin(sleep(front.keep_alive)) });
     let unread = method == Method::HEAD;
     response.map(|body| Body::new(Observed { body, departure, keep_alive, over: unread }))
+}
+
+/// A request whose head has arrived, until somebody begins to answer it. Where its client has left already, nobody does, and it is
+/// closed in the books as any other that was left: its route was never looked for.
+pub(super) struct Arrived {
+    front: Arc<Front>,
+    /// Id, method and sender; `None` once it is answered.
+    request: Option<(String, Method, Peer)>,
+}
+
+impl Arrived {
+    pub(super) fn new<B>(front: &Arc<Front>, request: &Request<B>, peer: Peer) -> Self {
+        let request = Some((request_id(request.headers()), request.method().clone(), peer));
+        Self { front: Arc::clone(front), request }
+    }
+
+    /// Its books are kept by [`front`] from now on.
+    pub(super) fn answered(mut self) {
+        self.request = None;
+    }
+}
+
+impl Drop for Arrived {
+    fn drop(&mut self) {
+        if let Some((id, method, peer)) = self.request.take() {
+            let metrics = Arc::clone(&self.front.metrics);
+            Record::new(id, method, "other".to_owned(), Some(peer.0), Arc::clone(&self.front.model), metrics).over(true);
+        }
+    }
 }
 
 /// The id that a client gave its request, if others can rely on its form, or a new one.

@@ -25,7 +25,7 @@ use tower_service::Service;
 
 use super::error::ApiError;
 use super::limits::HttpLimits;
-use super::metrics::Metrics;
+use front::Arrived;
 pub(super) use front::{Front, front};
 pub(super) use io::Closed;
 use io::{Guarded, Progress, Times};
@@ -45,7 +45,7 @@ pub(super) struct Peer(pub(super) SocketAddr);
 
 /// Accepts connections until `stop` changes, then lets those that are answered end, and returns when all have ended. Dropping it
 /// closes them.
-async fn listen(listener: TcpListener, gate: Arc<Gate>, limits: HttpLimits, metrics: Arc<Metrics>, stop: watch::Receiver<bool>) {
+async fn listen(listener: TcpListener, gate: Arc<Gate>, limits: HttpLimits, front: Arc<Front>, stop: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(limits.max_connections));
     let lingering = Arc::new(Semaphore::new(LINGERING));
     let mut connections = JoinSet::new();
@@ -60,11 +60,11 @@ async fn listen(listener: TcpListener, gate: Arc<Gate>, limits: HttpLimits, metr
             Ok((stream, peer)) => match Arc::clone(&places).try_acquire_owned() {
                 Ok(place) => {
                     let connection =
-                        Connection { gate: Arc::clone(&gate), limits, metrics: Arc::clone(&metrics), peer, _place: place };
+                        Connection { gate: Arc::clone(&gate), limits, front: Arc::clone(&front), peer, _place: place };
                     connections.spawn(connection.run(stream, stop.clone()));
                 }
                 Err(_) => {
-                    metrics.connection_refused();
+                    front.metrics.connection_refused();
                     if let Ok(place) = Arc::clone(&lingering).try_acquire_owned() {
                         connections.spawn(refuse(stream, limits.max_connections, place));
                     }
@@ -95,7 +95,7 @@ fn is_of_connection(error: &std::io::Error) -> bool {
 struct Connection {
     gate: Arc<Gate>,
     limits: HttpLimits,
-    metrics: Arc<Metrics>,
+    front: Arc<Front>,
     peer: SocketAddr,
     _place: OwnedSemaphorePermit,
 }
@@ -110,14 +110,18 @@ impl Connection {
         let service = service_fn(|mut request: Request<Incoming>| {
             progress.begin();
             let answering = Answering(Arc::clone(&progress));
-            request.extensions_mut().insert(Peer(self.peer));
+            let peer = Peer(self.peer);
+            request.extensions_mut().insert(peer);
+            let arrived = Arrived::new(&self.front, &request, peer);
             let answer = self.gate.router().call(request);
             async move {
+                // A connection that has ended behind the request drops this before it is polled.
+                arrived.answered();
                 let Ok(response): Result<Response<Body>, Infallible> = answer.await;
                 Ok::<_, Infallible>(response.map(|body| Answer { body, _answering: answering }))
             }
         });
-        let open = self.metrics.connection();
+        let open = self.front.metrics.connection();
         let mut connection = pin!(
             http1::Builder::new()
                 // `Guarded` has the times.
@@ -134,7 +138,7 @@ impl Connection {
             }
         };
         if let Some(why) = progress.closed() {
-            self.metrics.connection_closed(why);
+            self.front.metrics.connection_closed(why);
         }
         if let Err(error) = ended {
             tracing::debug!(peer = %self.peer, %error, "a connection has ended");

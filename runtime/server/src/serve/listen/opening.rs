@@ -79,7 +79,7 @@ impl Opening {
             let _ = gate.ready.set(behind(&front, routes::router(Arc::clone(service))));
         }
         let (stop, stopped) = watch::channel(false);
-        let serving = tokio::spawn(listen(listener, Arc::clone(&gate), http, metrics, stopped));
+        let serving = tokio::spawn(listen(listener, Arc::clone(&gate), http, Arc::clone(&front), stopped));
         Ok(Self { gate, front, http, stop, serving })
     }
 
