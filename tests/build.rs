@@ -51,6 +51,9 @@ fn main() {
     if cuda {
         modules.push_str(&machine_code(&models, &root, &out));
     }
+    if counts_launches() {
+        modules.push_str(&texts(&sources));
+    }
     let list = format!(
         "{modules}
 /// Every golden model.
@@ -81,6 +84,17 @@ fn on_devices(sources: &mut SourceMap) {
     }
 }
 
+/// Whether kernels count their launches on the device.
+fn counts_launches() -> bool {
+    env::var_os("CARGO_FEATURE_COUNT_LAUNCHES").is_some()
+}
+
+/// The specs and templates that these models were compiled from: what their launches are derived from once more, wherever the test runs.
+fn texts(sources: &SourceMap) -> String {
+    let texts = sources.files().map(|(_, file)| format!("    ({:?}, {:?}),\n", file.path, file.text)).collect::<String>();
+    format!("/// Every spec and template, by its path.\npub const SOURCES: &[(&str, &str)] = &[\n{texts}];\n")
+}
+
 /// Writes what the goldens launch beside them, compiles it, and gives the module.
 fn machine_code(models: &[Model], root: &Path, out: &Path) -> String {
     let programs: Vec<_> = models.iter().map(programs).collect();
@@ -89,7 +103,10 @@ fn machine_code(models: &[Model], root: &Path, out: &Path) -> String {
         fs::create_dir_all(path.parent().expect("a file stands in a folder")).expect("OUT_DIR is writable");
         fs::write(&path, &file.text).expect("OUT_DIR is writable");
     }
-    let jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
+    let mut jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
+    if counts_launches() {
+        jobs = nvcc::counted(jobs).unwrap_or_else(|failures| panic!("{}", nvcc::told(&failures)));
+    }
     nvcc::for_build_script(&jobs, &[], out).unwrap_or_else(|e| panic!("{e}"));
     format!("#[path = {:?}]\npub mod kernels;\n", out.join("golden/kernels/mod.rs").display().to_string())
 }

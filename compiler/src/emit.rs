@@ -13,9 +13,9 @@ use crate::model::Target;
 use crate::program::Program;
 
 pub(crate) use device::instance;
-pub(crate) use plan::instance as instance_of;
 use plan::workspace;
 pub use plan::{Ask, Deployment, Unplanned, deployment, fit, kernels as kernels_text, plan as plan_text};
+pub(crate) use plan::{default_dtype, instance as instance_of};
 
 /// One output file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,6 +20,7 @@ pub mod expr;
 #[cfg(test)]
 mod fuzz;
 mod json_spans;
+pub mod launches;
 pub mod lower;
 pub mod model;
 pub mod new;

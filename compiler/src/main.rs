@@ -10,7 +10,7 @@ use tenon_compiler::driver::DiffError;
 use tenon_compiler::emit::{Ask, Unplanned};
 use tenon_compiler::model::{CheckpointFormat, Model};
 use tenon_compiler::source::SourceMap;
-use tenon_compiler::{driver, emit, emittable, files, models, programs};
+use tenon_compiler::{driver, emit, emittable, files, launches, models, programs};
 use tenon_formats::memory::{Budget, device, parse_size};
 
 /// Compiles MODEL.toml and KERNEL.toml into dimension-specialised Rust.
@@ -74,6 +74,10 @@ enum Command {
         /// The kernel of each op instead: which one, why, why no other, and how it is launched at the largest step.
         #[arg(long, conflicts_with = "json")]
         kernels: bool,
+        /// The instances that a step launches on a GPU instead, and how often. Of each sequence the tokens of the step and those in the
+        /// cache: 512, or 17,1@96,1@40
+        #[arg(long, value_name = "SPANS", conflicts_with_all = ["json", "kernels"])]
+        launches: Option<String>,
         #[command(flatten)]
         deployment: DeploymentArgs,
     },
@@ -191,12 +195,15 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
             }
         }
         Command::Build { frozen } => build(&root, &sources, *frozen),
-        Command::Plan { name, json, kernels, deployment } => {
+        Command::Plan { name, json, kernels, launches, deployment } => {
             let names = std::slice::from_ref(name);
             let Some(checked) = checked(&sources, names, Format::Human)? else { return Ok(ExitCode::FAILURE) };
             let mut fits = true;
             for model in &checked {
-                if *kernels {
+                if let Some(spans) = launches {
+                    let (format, dtype) = (deployment.weights_format.as_deref(), deployment.kv_cache_dtype.as_deref());
+                    show(&launches::shown(&programs(model), &launches::read(spans)?, format, dtype)?)?;
+                } else if *kernels {
                     show(&emit::kernels_text(&programs(model)))?;
                 } else {
                     fits &= plan(model, *json, deployment)?;

@@ -307,6 +307,12 @@ impl Program<'_> {
         !self.state_elements().is_empty()
     }
 
+    /// Whether a step of one token for each sequence can run as the captured step of its size: not where such tokens are computed in passes over
+    /// their contexts, whose number a graph would fix.
+    pub fn is_captured(&self) -> bool {
+        !self.ops.iter().any(|op| matches!(&op.kind, OpKind::Device(op) if op.call == Call::Expand(Phase::Decode)))
+    }
+
     /// Bytes of recurrent state of one sequence, and of one snapshot of it.
     pub fn state_bytes_per_slot(&self) -> u64 {
         self.state_elements().iter().map(|(group, conv, state)| 4 * (conv + state) * group.layers.len() as u64).sum()

@@ -1,6 +1,7 @@
 //! Compiles CUDA instances to machine code: finds nvcc, runs it several times at once, caches by content, reads what ptxas reports.
 
 mod cache;
+mod count;
 mod find;
 mod ptxas;
 
@@ -12,6 +13,7 @@ use std::{fmt, fs};
 
 use crate::emit::Instance;
 
+pub use count::{counted, counter};
 pub use find::{NotFound, find};
 pub use ptxas::Usage;
 
@@ -55,10 +57,7 @@ pub fn for_build_script(jobs: &[Job], left_out: &[String], out: &Path) -> Result
     let cache = target.unwrap_or(out).join("tenon-cubins");
     let nvcc = Nvcc::new(&find().map_err(|e| e.to_string())?, &cache)?;
     let threads = std::env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
-    let cubins = nvcc.compile(jobs, threads).map_err(|failures| {
-        let texts: Vec<String> = failures.iter().map(Failure::to_string).collect();
-        texts.join("\n\n")
-    })?;
+    let cubins = nvcc.compile(jobs, threads).map_err(|failures| told(&failures))?;
     for cubin in cubins {
         let path = folder.join(format!("{}.cubin", cubin.name));
         // An unchanged file keeps its time, so that nothing is linked again for it.
@@ -68,6 +67,11 @@ pub fn for_build_script(jobs: &[Job], left_out: &[String], out: &Path) -> Result
         fs::write(&path, &cubin.bytes).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(())
+}
+
+/// Everything that is wrong with some instances, as text.
+pub fn told(failures: &[Failure]) -> String {
+    failures.iter().map(Failure::to_string).collect::<Vec<_>>().join("\n\n")
 }
 
 /// One instance to compile.
@@ -124,6 +128,8 @@ pub enum FailureKind {
         /// Static and dynamic bytes.
         bytes: u64,
     },
+    /// A counting build does not find its entry.
+    Uncounted(&'static str),
     /// A file could not be read or written, or nvcc not be run.
     Io(String),
 }
@@ -144,6 +150,11 @@ impl fmt::Display for Failure {
                 f,
                 "error[kernel-shared-memory]: {name} needs {bytes} bytes of shared memory, and a block on sm_90a has {SHARED_BYTES}\n\
                  help: choose smaller tiles or fewer stages in KERNEL.toml"
+            ),
+            FailureKind::Uncounted(problem) => write!(
+                f,
+                "error[kernel-uncounted]: {name} cannot count its launches: {problem}\n\
+                 help: write the entry as `extern \"C\" __global__ void __launch_bounds__(..) @{{ instance }}@(..) {{` in its template"
             ),
             FailureKind::Io(message) => write!(f, "error[kernel-io]: {name}: {message}"),
         }

@@ -182,7 +182,8 @@ pub(super) fn line(text: &mut String, line: String) {
     text.push('\n');
 }
 
-fn default_dtype(program: &Program<'_>) -> &'static str {
+/// The cache dtype that a spec allows first.
+pub(crate) fn default_dtype(program: &Program<'_>) -> &'static str {
     super::constants::common_dtypes(program.model, program.target).first().map_or("none", |d| d.as_str())
 }
 

@@ -25,7 +25,7 @@ pub const CASES: [&str; 14] = [
 ];
 
 /// Those with latent attention, which are compiled in both forms.
-const LATENT: [&str; 4] = ["deepseek-v3-mla-moe", "glm4-moe-lite-mla", "minicpm3-mla", "mistral4-mla-moe"];
+pub(crate) const LATENT: [&str; 4] = ["deepseek-v3-mla-moe", "glm4-moe-lite-mla", "minicpm3-mla", "mistral4-mla-moe"];
 
 /// What a test does with a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

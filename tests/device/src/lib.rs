@@ -10,6 +10,7 @@ pub mod judge;
 pub mod launch;
 #[cfg(feature = "cuda")]
 pub mod launched;
+pub mod launches;
 pub mod mutants;
 pub mod table;
 pub mod template;

@@ -15,6 +15,9 @@ use tenon_device_tests::{REFERENCES, goldens, mutants};
 
 const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
+#[cfg(not(feature = "count-launches"))]
+const WITHOUT_COUNTERS: &str = "built without counters: build with --features count-launches";
+
 /// Kernels on a GPU: correct, and how fast.
 #[derive(Parser)]
 struct Cli {
@@ -36,6 +39,8 @@ enum Command {
     Ops(Which),
     /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
     Goldens(Which),
+    /// Counts launches on the device, and compares each step of each golden with its plan: of a build with the feature count-launches.
+    Launches(Which),
     /// Times every instance on the device.
     Bench(Which),
     /// Puts faults into kernels, and runs the cases that must catch them.
@@ -106,6 +111,10 @@ fn main() -> ExitCode {
         Command::Goldens(which) => {
             on_device::goldens(&which.only, which.shard.as_deref()).and_then(|results| keep(&which, &results))
         }
+        #[cfg(feature = "count-launches")]
+        Command::Launches(which) => on_device::launches(&which.only).and_then(|results| keep(&which, &results)),
+        #[cfg(not(feature = "count-launches"))]
+        Command::Launches(_) => Err(WITHOUT_COUNTERS.to_owned()),
         #[cfg(feature = "cuda")]
         Command::Bench(which) => {
             compile(&which).and_then(|compiled| on_device::bench(&compiled)).and_then(|results| keep(&which, &results))

@@ -1,6 +1,8 @@
 //! The commands that need a device.
 
 mod bench;
+#[cfg(feature = "count-launches")]
+mod launches;
 mod ops;
 
 use serde_json::{Value, json};
@@ -10,6 +12,8 @@ use tenon_device_tests::goldens;
 use crate::part;
 
 pub use bench::bench;
+#[cfg(feature = "count-launches")]
+pub use launches::launches;
 pub use ops::ops;
 
 /// Runs goldens, and gives the results as JSON.

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::step::{fixed, is_captured};
+use super::step::fixed;
 use super::{device_dtypes, dtype_type};
 use crate::architecture::Role;
 use crate::emit::constants::dtype_name;
@@ -40,7 +40,7 @@ pub fn load(program: &Program<'_>) -> TokenStream {
         let name = ident(&format!("kernels_{}", dtype.as_str()));
         quote!(#name: Kernels::load(device, weights.matrix_elements())?,)
     });
-    let (graph_fields, graph_inits) = match is_captured(program) {
+    let (graph_fields, graph_inits) = match program.is_captured() {
         true => (
             quote!(graphs: [Graphs; 3], buckets: Buckets, device: Arc<Device>,),
             quote! {

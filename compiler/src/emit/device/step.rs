@@ -15,7 +15,7 @@ use crate::emit::text::{blank, edit_line, ident, rust, type_name};
 use crate::emit::weights::kind_type;
 use crate::lower;
 use crate::model::KvDtype;
-use crate::program::{CacheDtype, Call, Group, OpKind, Phase, Program, Schedule};
+use crate::program::{CacheDtype, Group, Program, Schedule};
 
 const RUNTIME: [(&str, &[&str]); 7] = [
     ("tenon_core::batch", &["Batch", "BatchLimits", "SequenceSpan", "SnapshotId", "StateSlot"]),
@@ -264,11 +264,6 @@ fn layers(program: &Program<'_>) -> TokenStream {
     }
 }
 
-/// Whether a captured step can be any step of its size: not where spans of one token are computed in passes over their contexts.
-pub(super) fn is_captured(program: &Program<'_>) -> bool {
-    !program.ops.iter().any(|op| matches!(&op.kind, OpKind::Device(op) if op.call == Call::Expand(Phase::Decode)))
-}
-
 fn step(program: &Program<'_>) -> TokenStream {
     let (space, logits) = (blank(), logits(program));
     let state = program.is_recurrent().then(|| {
@@ -285,7 +280,7 @@ fn step(program: &Program<'_>) -> TokenStream {
             }
         }
     });
-    let run = match is_captured(program) {
+    let run = match program.is_captured() {
         true => quote! {
             /// Runs a step: one token for each sequence as a graph, which is captured the second time, and others launch by launch.
             fn run(&mut self, batch: &Batch, choice: Choice) -> Result<(), StepError> {

@@ -1,5 +1,6 @@
 //! `Device`: one GPU and the stream on which everything on it runs.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -81,6 +82,24 @@ impl Device {
     /// launches what was captured. Products of the matrix library, copies and clears are not counted.
     pub fn launches(&self) -> u64 {
         self.context.launches().count()
+    }
+
+    /// How often each kernel that is loaded was launched, by instance, as the kernels of a counting build count themselves on the device:
+    /// replays of captured steps, too. An instance that is loaded several times is the sum. Kernels of the matrix library do not count. A
+    /// counter starts with its kernel's load and ends with the model that loaded it.
+    ///
+    /// # Errors
+    /// When a kernel was compiled without a counter, or the device is lost.
+    pub fn launches_counted(&self) -> Result<BTreeMap<String, u64>, CudaError> {
+        self.context.counted(None)
+    }
+
+    /// The same of one instance.
+    ///
+    /// # Errors
+    /// When it was compiled without a counter, is not loaded, or the device is lost.
+    pub fn launches_of(&self, instance: &str) -> Result<u64, CudaError> {
+        Ok(self.context.counted(Some(instance))?.values().sum())
     }
 
     /// Bytes that a copy within the device reads and writes per second: the best of a few, over more than any cache keeps.

@@ -3,6 +3,7 @@
 //! Everything runs on the one stream of a [`Context`], so that the device sees it in the order of the calls. Addresses of device memory
 //! leave this module only inside [`Argument`](launch::Argument)s and as operands of [`lt`](super::lt).
 
+mod counters;
 mod launch;
 mod launches;
 mod pinned;
@@ -15,6 +16,7 @@ use cudarc::driver::sys;
 
 use super::CudaError;
 
+use self::counters::Counters;
 pub(super) use self::launch::{Argument, Event, Function, GraphExec, LaunchShape, StepArgument};
 pub(super) use self::launches::Launches;
 pub(super) use self::pinned::{Pinned, PitchedRows};
@@ -79,6 +81,7 @@ pub(super) struct Context {
     stream: sys::CUstream,
     facts: Facts,
     launches: Launches,
+    counters: Counters,
 }
 
 /// What a device says about itself.
@@ -133,7 +136,7 @@ impl Context {
             let _ = unsafe { call!(cuDevicePrimaryCtxRelease_v2(device)) };
             return Err(error);
         }
-        Ok(Arc::new(Self { device, context, stream, facts, launches: Launches::default() }))
+        Ok(Arc::new(Self { device, context, stream, facts, launches: Launches::default(), counters: Counters::default() }))
     }
 
     pub(super) fn facts(&self) -> &Facts {
@@ -143,6 +146,11 @@ impl Context {
     /// How many kernels were launched on it.
     pub(super) fn launches(&self) -> &Launches {
         &self.launches
+    }
+
+    /// Where the kernels that are loaded count their launches, if they do.
+    fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// The stream, for libraries that launch kernels of their own. The context is current on this thread afterwards.

@@ -104,6 +104,18 @@ pub enum CudaError {
         /// What is wrong.
         problem: String,
     },
+    /// A kernel that was compiled without a counter of its launches.
+    #[error("kernel {instance} does not count its launches: build with the feature count-launches")]
+    NotCounted {
+        /// The instance.
+        instance: String,
+    },
+    /// A kernel of which the device has no module.
+    #[error("kernel {instance} is not loaded on this device")]
+    NotLoaded {
+        /// The instance.
+        instance: String,
+    },
     /// A value that a kernel met and that breaks a contract.
     #[error("the step met {}: its results are not used, and caches that it wrote may be wrong", broken(*bits))]
     Contract {

@@ -80,7 +80,8 @@ impl Kernel {
         if shared_bytes > limit {
             return Err(CudaError::SharedMemory { instance: name.to_owned(), asked: shared_bytes, limit });
         }
-        let (function, compiled) = Function::load(device.context(), cubin, name, &format!("{name}_manifest"))?;
+        let [manifest, counter] = ["manifest", "launches"].map(|what| format!("{name}_{what}"));
+        let (function, compiled) = Function::load(device.context(), cubin, name, &manifest, &counter)?;
         instance.compare(&compiled)?;
         function.allow_shared(shared_bytes as u32)?;
         Ok(Self { name, shared_bytes, function })

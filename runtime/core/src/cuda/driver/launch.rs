@@ -1,6 +1,6 @@
 //! The calls of the CUDA driver about kernels, events and graphs.
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::sync::Arc;
 
 use cudarc::driver::sys;
@@ -121,12 +121,14 @@ pub(in crate::cuda) struct LaunchShape {
 }
 
 impl Function {
-    /// The kernel `name` of a cubin, and what stands in the array `manifest` there, if it has one.
+    /// The kernel `name` of a cubin, and what stands in the array `manifest` there, if it has one. If it has a variable `counter`, it counts
+    /// its launches there.
     pub(in crate::cuda) fn load(
         context: &Arc<Context>,
         cubin: &[u8],
         name: &str,
         manifest: &str,
+        counter: &str,
     ) -> Result<(Self, Vec<u32>), CudaError> {
         const ELF: &[u8] = b"\x7fELF";
         let damaged = |problem: &str| CudaError::Manifest { instance: name.to_owned(), problem: problem.to_owned() };
@@ -134,7 +136,8 @@ impl Function {
         if !cubin.starts_with(ELF) {
             return Err(damaged("it is no cubin"));
         }
-        let (Ok(symbol), Ok(manifest)) = (CString::new(name), CString::new(manifest)) else {
+        let symbols = [name, manifest, counter].map(CString::new);
+        let [Ok(symbol), Ok(manifest), Ok(counter)] = symbols else {
             return Err(damaged("its name has a zero byte"));
         };
         context.bind()?;
@@ -145,13 +148,14 @@ impl Function {
         // SAFETY: the module is loaded; it writes the handle of a kernel in it.
         unsafe { call!(cuModuleGetFunction(&mut function, module, symbol.as_ptr())) }?;
         loaded.function = function;
-        let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the module is loaded; it writes where the array is, and how long.
-        match unsafe { call!(cuModuleGetGlobal_v2(&mut address, &mut bytes, module, manifest.as_ptr())) } {
-            // An instance without parameters has none.
-            Err(CudaError::Call { code, .. }) if code == sys::CUresult::CUDA_ERROR_NOT_FOUND as u32 => {}
-            other => other?,
-        }
+        let counter = match loaded.variable(&counter)? {
+            None => None,
+            Some((address, size_of_counter)) if size_of_counter == size_of::<u64>() => Some(address),
+            Some((_, bytes)) => return Err(damaged(&format!("its counter has {bytes} bytes"))),
+        };
+        context.counters().loaded(module, name, counter);
+        // An instance without parameters has none.
+        let (address, bytes) = loaded.variable(&manifest)?.unwrap_or((0, 0));
         let mut numbers = vec![0u32; bytes / 4];
         if !numbers.is_empty() {
             // SAFETY: that many bytes are there and here, and the copy is waited for.
@@ -160,6 +164,16 @@ impl Function {
         context.synchronise()?;
         loaded.parameters = loaded.read_parameters();
         Ok((loaded, numbers))
+    }
+
+    /// Where a variable of the module is, and how many bytes it has; `None` where there is none.
+    fn variable(&self, name: &CStr) -> Result<Option<(sys::CUdeviceptr, usize)>, CudaError> {
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the module is loaded; it writes where the variable is, and how long.
+        match unsafe { call!(cuModuleGetGlobal_v2(&mut address, &mut bytes, self.module, name.as_ptr())) } {
+            Err(CudaError::Call { code, .. }) if code == sys::CUresult::CUDA_ERROR_NOT_FOUND as u32 => Ok(None),
+            other => other.map(|()| Some((address, bytes))),
+        }
     }
 
     /// Bytes of each parameter, as the cubin says.
@@ -223,6 +237,7 @@ impl Function {
 
 impl Drop for Function {
     fn drop(&mut self) {
+        self.context.counters().unloaded(self.module);
         if self.context.bind().is_ok() {
             // SAFETY: the module is this one's own; the driver waits for launches of its kernels.
             let _ = unsafe { call!(cuModuleUnload(self.module)) };

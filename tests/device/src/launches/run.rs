@@ -1,0 +1,180 @@
+//! Runs the steps of a golden on a device, and reads the counters before and after each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tenon_compiler::architecture::Role;
+use tenon_compiler::launches::{Deployment, Ending, launches};
+use tenon_compiler::model::{Model as Compiled, Target};
+use tenon_compiler::program::Program;
+use tenon_compiler::programs;
+use tenon_compiler::source::SourceMap;
+use tenon_core::batch::{Batch, WantLogits};
+use tenon_core::cpu::Isa;
+use tenon_core::cuda::Device;
+use tenon_core::dtype::KvDtypeName;
+use tenon_core::model::{LoadOptions, Logits, Model, RowSampling};
+use tenon_core::weights::Checkpoint;
+use tenon_formats::StorageFormat;
+use tenon_tests::reference::folder;
+use tenon_tests::run::Sequence;
+
+use super::steps::{LARGEST_BUCKET, LOGIT_ROWS, Planned, SEQUENCES, STEP_TOKENS, TOKENS, Want, all};
+use super::{LaunchResults, ModelLaunches, StepLaunches};
+use crate::goldens::{CASES, LATENT};
+
+/// Tokens of a page.
+const PAGE_SIZE: usize = 16;
+/// A token that is drawn.
+const DRAWN: RowSampling = RowSampling { temperature: 1.0, top_k: 8, top_p: 0.9, random: 0.5 };
+
+/// Runs every golden whose name starts with one of `only`, or all, and tells `each` what came of it.
+///
+/// # Errors
+/// When there is no device that runs the kernels, or the goldens do not compile once more.
+pub fn run(only: &[String], mut each: impl FnMut(&ModelLaunches)) -> Result<LaunchResults, String> {
+    let device = Device::open(0).map_err(|e| e.to_string())?;
+    device.require("sm_90a", (9, 0)).map_err(|e| e.to_string())?;
+    let mut sources = SourceMap::default();
+    for (path, text) in tenon_tests::golden::SOURCES {
+        sources.add(*path, *text);
+    }
+    let compiled = tenon_compiler::models(&sources).map_err(|_| "the goldens' specs were compiled, and are now refused")?;
+    let mut results = LaunchResults { device: device.name().to_owned(), ..LaunchResults::default() };
+    let cases = CASES.iter().flat_map(|case| [false, true].map(|swapped| (*case, swapped)));
+    for (case, swapped) in cases.filter(|(case, swapped)| !swapped || LATENT.contains(case)) {
+        let name = if swapped { format!("{case}-swapped") } else { case.to_owned() };
+        if !only.is_empty() && !only.iter().any(|start| name.starts_with(start.as_str())) {
+            continue;
+        }
+        let mut model = ModelLaunches { model: name.clone(), ..ModelLaunches::default() };
+        model.fault = compiled
+            .iter()
+            .find(|compiled| compiled.name == name)
+            .ok_or_else(|| "it has no spec".to_owned())
+            .and_then(|compiled| steps(&device, compiled, case, swapped, &mut model))
+            .err();
+        each(&model);
+        results.add(model);
+    }
+    Ok(results)
+}
+
+/// Runs all steps of one golden. An error ends its list.
+fn steps(device: &Arc<Device>, compiled: &Compiled, case: &str, swapped: bool, into: &mut ModelLaunches) -> Result<(), String> {
+    let programs = programs(compiled);
+    let program = programs.iter().find(|program| program.target == Target::Sm90a).ok_or("it is for no GPU")?;
+    let weights = if swapped { tenon_tests::weights::large_residual(&std::env::temp_dir(), case) } else { folder(case) };
+    let checkpoint = Arc::new(Checkpoint::open(weights).map_err(|e| e.to_string())?);
+    let format = |role, layer| stored(program, &checkpoint, role, layer);
+    let deployment = Deployment { kv_dtype: "bf16", largest_bucket: LARGEST_BUCKET, format: &format };
+    let before = device.launches_counted().map_err(|e| e.to_string())?;
+    if !before.is_empty() {
+        return Err("another model's kernels are loaded".to_owned());
+    }
+    let mut running = Running::load(device, &into.model, &checkpoint)?;
+    let mut launched = BTreeSet::new();
+    for planned in all() {
+        let expected = launches(program, &deployment, &planned.step(&running.done()))?;
+        let (before, told) = running.counters()?;
+        running.step(&planned).map_err(|e| format!("{}: {e}", planned.name))?;
+        let (after, told_after) = running.counters()?;
+        let counted: BTreeMap<String, u64> = after
+            .into_iter()
+            .map(|(name, times)| {
+                let times = times - before.get(&name).copied().unwrap_or(0);
+                (name, times)
+            })
+            .collect();
+        launched.extend(counted.iter().filter(|(_, times)| **times > 0).map(|(name, _)| name.clone()));
+        let products = expected.products.values().sum();
+        into.steps.push(StepLaunches::compare(&planned.name, &expected.kernels, products, &counted, told_after - told));
+        into.loaded = counted.len();
+        into.never_launched = counted.into_keys().filter(|name| !launched.contains(name)).collect();
+    }
+    Ok(())
+}
+
+/// In which format a checkpoint stores the weight of a role, by its own header.
+fn stored(program: &Program<'_>, checkpoint: &Checkpoint, role: Role, layer: Option<usize>) -> Result<StorageFormat, String> {
+    let kind = layer.map(|layer| program.model.pattern[layer]);
+    let tensor = program.tensors.iter().find(|tensor| tensor.role == role && tensor.kind == kind);
+    let tensor = tensor.ok_or_else(|| format!("the model has no {}", role.field()))?;
+    let mut formats = BTreeSet::new();
+    for name in &tensor.names {
+        let name = name.replace("{layer}", &layer.unwrap_or(0).to_string()).replace("{expert}", "0");
+        let entry = checkpoint.tensor(&name).ok_or_else(|| format!("the checkpoint has no {name}"))?;
+        formats.insert(entry.format.known().ok_or_else(|| format!("{name} is stored as {}", entry.format))?.as_str());
+    }
+    match Vec::from_iter(formats).as_slice() {
+        [one] => StorageFormat::parse(one).ok_or_else(|| format!("{one} is no format")),
+        several => Err(format!("tensors of {} are stored as {several:?}", role.field())),
+    }
+}
+
+/// A model on the device, and its sequences.
+struct Running {
+    device: Arc<Device>,
+    model: Box<dyn Model>,
+    sequences: Vec<Sequence>,
+    batch: Batch,
+    logits: Logits,
+    tokens: usize,
+}
+
+impl Running {
+    fn load(device: &Arc<Device>, name: &str, checkpoint: &Arc<Checkpoint>) -> Result<Self, String> {
+        let entry = tenon_tests::golden::MODELS.iter().find(|entry| entry.info.name == name).ok_or("there is no such golden")?;
+        let on_device = entry.sm_90a.ok_or("it is not compiled for sm_90a")?;
+        let options = LoadOptions {
+            threads: 2,
+            isa: Isa::Portable,
+            kv_cache_dtype: KvDtypeName::Bf16,
+            page_size: PAGE_SIZE,
+            pages: SEQUENCES * TOKENS.div_ceil(PAGE_SIZE),
+            state_slots: SEQUENCES,
+            snapshots: 1,
+            max_batch_tokens: STEP_TOKENS,
+            max_logit_rows: LOGIT_ROWS,
+            max_positions: None,
+        };
+        let model = (on_device.load)(checkpoint, device, &options).map_err(|e| e.to_string())?;
+        let sequences = (0..SEQUENCES).map(|number| Sequence::new(model.as_ref(), TOKENS, number)).collect();
+        let (batch, logits) = (Batch::new(model.limits()), Logits::new(model.info(), LOGIT_ROWS));
+        Ok(Self { device: Arc::clone(device), model, sequences, batch, logits, tokens: 0 })
+    }
+
+    /// How many tokens of each sequence were computed.
+    fn done(&self) -> Vec<usize> {
+        self.sequences.iter().map(|sequence| sequence.done).collect()
+    }
+
+    /// What the device counted so far, and what the runtime says that it launched.
+    fn counters(&self) -> Result<(BTreeMap<String, u64>, u64), String> {
+        Ok((self.device.launches_counted().map_err(|e| e.to_string())?, self.device.launches()))
+    }
+
+    /// One step, with any tokens.
+    fn step(&mut self, planned: &Planned) -> Result<(), String> {
+        let want = match planned.want {
+            Want::None => WantLogits::None,
+            Want::Last => WantLogits::Last,
+            Want::All => WantLogits::All,
+        };
+        self.batch.clear();
+        for &(sequence, tokens) in &planned.spans {
+            let vocabulary = self.model.info().vocab_size;
+            let ids: Vec<u32> = (self.tokens..self.tokens + tokens).map(|n| (n * 31 % vocabulary) as u32).collect();
+            self.tokens += tokens;
+            self.sequences[sequence].push(&mut self.batch, &ids, want);
+        }
+        let row = match planned.ending {
+            Ending::Logits => return self.model.step(&self.batch, &mut self.logits).map_err(|e| e.to_string()),
+            Ending::Greedy => RowSampling::GREEDY,
+            Ending::Sampled => DRAWN,
+        };
+        let rows = vec![row; self.batch.logit_rows().len()];
+        let sampled = self.model.sampled().ok_or("the model does not choose tokens on the device")?;
+        sampled.step_sampled(&self.batch, &rows, &mut Vec::new()).map_err(|e| e.to_string())
+    }
+}
