@@ -50,8 +50,6 @@ fn main() {
     }
     if cuda {
         modules.push_str(&machine_code(&models, &root, &out));
-    }
-    if counts_launches() {
         modules.push_str(&texts(&sources));
     }
     let list = format!(
@@ -84,11 +82,6 @@ fn on_devices(sources: &mut SourceMap) {
     }
 }
 
-/// Whether kernels count their launches on the device.
-fn counts_launches() -> bool {
-    env::var_os("CARGO_FEATURE_COUNT_LAUNCHES").is_some()
-}
-
 /// The specs and templates that these models were compiled from: what their launches are derived from once more, wherever the test runs.
 fn texts(sources: &SourceMap) -> String {
     let texts = sources.files().map(|(_, file)| format!("    ({:?}, {:?}),\n", file.path, file.text)).collect::<String>();
@@ -104,7 +97,8 @@ fn machine_code(models: &[Model], root: &Path, out: &Path) -> String {
         fs::write(&path, &file.text).expect("OUT_DIR is writable");
     }
     let mut jobs = nvcc::jobs(&emit::instances(&programs), &root.join("kernel-templates"));
-    if counts_launches() {
+    // The kernels of such a build count their launches on the device.
+    if env::var_os("CARGO_FEATURE_COUNT_LAUNCHES").is_some() {
         jobs = nvcc::counted(jobs).unwrap_or_else(|failures| panic!("{}", nvcc::told(&failures)));
     }
     nvcc::for_build_script(&jobs, &[], out).unwrap_or_else(|e| panic!("{e}"));
@@ -125,6 +119,9 @@ fn draft_unseen(sources: &mut SourceMap, folder: &Path) {
     }
 }
 
+/// So many sequences that the contexts of one step, a row for each head, do not find room in one pass: a plan's default has fewer.
+const MANY_CONTEXTS: &str = "[sm_90a.limits]\nsequences = 1024\n";
+
 /// Adds a second model beside each one with latent attention: the same, with both forms the other way round, and for a residual stream
 /// that is larger by 2^8, so that the epsilon of its norms is larger by 2^16.
 fn swap_forms(sources: &mut SourceMap) {
@@ -144,7 +141,7 @@ fn swap_forms(sources: &mut SourceMap) {
         swapped.push((format!("{folder}/MODEL.toml"), text));
         let forms = |target: &str| format!("[{target}.mla]\nprefill = \"absorbed\"\ndecode = \"expanded\"\n");
         let both = if env::var_os("CARGO_FEATURE_CUDA").is_some() && !case.starts_with("unseen-") {
-            forms("cpu") + &forms("sm_90a")
+            forms("cpu") + &forms("sm_90a") + MANY_CONTEXTS
         } else {
             forms("cpu")
         };

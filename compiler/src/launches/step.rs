@@ -95,7 +95,7 @@ impl Shape {
 /// Contexts are taken in order while their sum finds room; then their heads, as many together as find room.
 pub(super) fn passes(contexts: &[u64], heads: u64, room: u64) -> u64 {
     let (mut passes, mut taken) = (0, 0);
-    let rounds = |rows: u64| if rows == 0 { 0 } else { heads.div_ceil((room / rows).clamp(1, heads)) };
+    let rounds = |rows: u64| room.checked_div(rows).map_or(0, |together| heads.div_ceil(together.min(heads).max(1)));
     for &context in contexts {
         if taken > 0 && taken + context > room {
             passes += rounds(taken);

@@ -3,7 +3,7 @@
 //! The kernels of a build with the feature `count-launches` count themselves, so that replays of captured graphs count. The expectation comes
 //! from `tenon_compiler::launches`, which knows specs, programs and templates and nothing of the runtime.
 
-#[cfg(feature = "count-launches")]
+#[cfg(feature = "cuda")]
 mod run;
 pub mod steps;
 
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "count-launches")]
+#[cfg(feature = "cuda")]
 pub use run::run;
 
 /// What came of all steps of all models.
@@ -24,12 +24,12 @@ pub struct LaunchResults {
     /// Steps whose launches are not, and models that could not be run.
     pub failed: usize,
     /// The models.
-    pub models: Vec<ModelLaunches>,
+    pub models: Vec<ModelCounts>,
 }
 
 /// What came of the steps of one model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ModelLaunches {
+pub struct ModelCounts {
     /// The golden, with latent attention in its own forms or in the other ones.
     pub model: String,
     /// Instances that it loaded.
@@ -37,14 +37,14 @@ pub struct ModelLaunches {
     /// Of these, the ones that no step launched: other formats and sizes, and what no step of the list needs.
     pub never_launched: Vec<String>,
     /// Its steps, in order.
-    pub steps: Vec<StepLaunches>,
+    pub steps: Vec<StepCounts>,
     /// Why its steps were not run to the end.
     pub fault: Option<String>,
 }
 
 /// What came of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepLaunches {
+pub struct StepCounts {
     /// What it is.
     pub step: String,
     /// Launches that the plan has.
@@ -88,7 +88,7 @@ impl std::fmt::Display for Difference {
 /// Differences that a message names.
 const NAMED: usize = 4;
 
-impl StepLaunches {
+impl StepCounts {
     /// Compares what was counted in a step with what was expected, instance by instance.
     pub fn compare(
         step: &str,
@@ -143,10 +143,21 @@ impl StepLaunches {
     }
 }
 
-impl ModelLaunches {
+impl ModelCounts {
+    /// Adds a step, and what every loaded instance counted in it.
+    pub fn see(&mut self, step: StepCounts, counted: &BTreeMap<String, u64>) {
+        let idle = |name: &String| counted.get(name).is_none_or(|times| *times == 0);
+        if self.steps.is_empty() {
+            self.loaded = counted.len();
+            self.never_launched = counted.keys().cloned().collect();
+        }
+        self.never_launched.retain(idle);
+        self.steps.push(step);
+    }
+
     /// A line of the table: the model, its steps, launches and instances, and whether they are what the plan says.
     pub fn line(&self) -> String {
-        let sum = |of: fn(&StepLaunches) -> u64| self.steps.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&StepCounts) -> u64| self.steps.iter().map(of).sum::<u64>();
         let wrong = self.steps.iter().filter(|step| !step.passed()).count();
         format!(
             "{} {:<30} {:>3} steps, {wrong} wrong; {:>6} launches counted, {:>6} in the plan, {:>6} products; {:>3} of {} instances",
@@ -164,7 +175,7 @@ impl ModelLaunches {
 
 impl LaunchResults {
     /// Adds a model.
-    pub fn add(&mut self, model: ModelLaunches) {
+    pub fn add(&mut self, model: ModelCounts) {
         let wrong = model.steps.iter().filter(|step| !step.passed()).count();
         self.passed += model.steps.len() - wrong;
         // A model without steps is none that was proven.
@@ -183,7 +194,7 @@ mod tests {
 
     fn fault(expected: &[(&str, u64)], counted: &[(&str, u64)]) -> Option<String> {
         let (expected, counted) = (counts(expected), counts(counted));
-        StepLaunches::compare("decode", &expected, 0, &counted, counted.values().sum()).fault
+        StepCounts::compare("decode", &expected, 0, &counted, counted.values().sum()).fault
     }
 
     #[test]
@@ -217,14 +228,24 @@ mod tests {
         assert_eq!(fault(&[("add", 4)], &[("add", 0)]).as_deref(), Some(silent));
         assert_eq!(fault(&[("add", 4)], &[]).as_deref(), Some(silent));
         assert_eq!(fault(&[], &[]).as_deref(), Some("the plan has no launch for it: that would be no test"));
-        let told = StepLaunches::compare("decode", &counts(&[("add", 4)]), 0, &counts(&[("add", 4)]), 3);
+        let told = StepCounts::compare("decode", &counts(&[("add", 4)]), 0, &counts(&[("add", 4)]), 3);
         assert_eq!(told.fault.as_deref(), Some("the device counted 4 launches, and the runtime made 3"));
     }
 
     #[test]
+    fn what_no_step_launched_is_named() {
+        let mut model = ModelCounts::default();
+        for counted in [[("add", 4), ("scale", 0), ("sample", 0)], [("add", 0), ("scale", 1), ("sample", 0)]] {
+            let counted = counts(&counted);
+            model.see(StepCounts::compare("decode", &counted, 0, &counted, counted.values().sum()), &counted);
+        }
+        assert_eq!((model.loaded, model.never_launched.as_slice()), (3, &["sample".to_owned()][..]));
+    }
+
+    #[test]
     fn one_wrong_step_fails_the_whole() {
-        let step = |times| StepLaunches::compare("decode", &counts(&[("add", 4)]), 0, &counts(&[("add", times)]), times);
-        let model = |steps| ModelLaunches { model: "m".to_owned(), steps, ..ModelLaunches::default() };
+        let step = |times| StepCounts::compare("decode", &counts(&[("add", 4)]), 0, &counts(&[("add", times)]), times);
+        let model = |steps| ModelCounts { model: "m".to_owned(), steps, ..ModelCounts::default() };
         let mut results = LaunchResults::default();
         results.add(model(vec![step(4), step(4)]));
         assert_eq!((results.passed, results.failed), (2, 0));
@@ -233,7 +254,7 @@ mod tests {
         assert!(results.models[1].line().starts_with("FAIL m "), "{}", results.models[1].line());
         results.add(model(Vec::new()));
         assert_eq!((results.passed, results.failed), (3, 2), "a model without steps");
-        results.add(ModelLaunches { fault: Some("it does not load".to_owned()), ..model(vec![step(4)]) });
+        results.add(ModelCounts { fault: Some("it does not load".to_owned()), ..model(vec![step(4)]) });
         assert_eq!((results.passed, results.failed), (4, 3));
         let text = serde_json::to_string(&results).unwrap();
         let read: LaunchResults = serde_json::from_str(&text).unwrap();

@@ -15,7 +15,6 @@ use tenon_device_tests::{REFERENCES, goldens, mutants};
 
 const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
-#[cfg(not(feature = "count-launches"))]
 const WITHOUT_COUNTERS: &str = "built without counters: build with --features count-launches";
 
 /// Kernels on a GPU: correct, and how fast.
@@ -111,16 +110,17 @@ fn main() -> ExitCode {
         Command::Goldens(which) => {
             on_device::goldens(&which.only, which.shard.as_deref()).and_then(|results| keep(&which, &results))
         }
-        #[cfg(feature = "count-launches")]
+        Command::Launches(_) if !cfg!(feature = "count-launches") => Err(WITHOUT_COUNTERS.to_owned()),
+        #[cfg(feature = "cuda")]
         Command::Launches(which) => on_device::launches(&which.only).and_then(|results| keep(&which, &results)),
-        #[cfg(not(feature = "count-launches"))]
-        Command::Launches(_) => Err(WITHOUT_COUNTERS.to_owned()),
         #[cfg(feature = "cuda")]
         Command::Bench(which) => {
             compile(&which).and_then(|compiled| on_device::bench(&compiled)).and_then(|results| keep(&which, &results))
         }
         #[cfg(not(feature = "cuda"))]
-        Command::All(_) | Command::Ops(_) | Command::Goldens(_) | Command::Bench(_) => Err(WITHOUT_DEVICE.to_owned()),
+        Command::All(_) | Command::Ops(_) | Command::Goldens(_) | Command::Launches(_) | Command::Bench(_) => {
+            Err(WITHOUT_DEVICE.to_owned())
+        }
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,7 +1,6 @@
 //! The commands that need a device.
 
 mod bench;
-#[cfg(feature = "count-launches")]
 mod launches;
 mod ops;
 
@@ -12,7 +11,6 @@ use tenon_device_tests::goldens;
 use crate::part;
 
 pub use bench::bench;
-#[cfg(feature = "count-launches")]
 pub use launches::launches;
 pub use ops::ops;
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tenon_compiler::architecture::Role;
-use tenon_compiler::launches::{Deployment, Ending, launches};
+use tenon_compiler::launches::{Deployment, Ending, Launches, Span, Step, launches};
 use tenon_compiler::model::{Model as Compiled, Target};
 use tenon_compiler::program::Program;
 use tenon_compiler::programs;
 use tenon_compiler::source::SourceMap;
-use tenon_core::batch::{Batch, WantLogits};
+use tenon_core::batch::{Batch, PageId, WantLogits};
 use tenon_core::cpu::Isa;
 use tenon_core::cuda::Device;
 use tenon_core::dtype::KvDtypeName;
@@ -19,8 +19,8 @@ use tenon_formats::StorageFormat;
 use tenon_tests::reference::folder;
 use tenon_tests::run::Sequence;
 
-use super::steps::{LARGEST_BUCKET, LOGIT_ROWS, Planned, SEQUENCES, STEP_TOKENS, TOKENS, Want, all};
-use super::{LaunchResults, ModelLaunches, StepLaunches};
+use super::steps::{LARGEST_BUCKET, LOGIT_ROWS, MANY_CONTEXTS, Planned, SEQUENCES, STEP_TOKENS, TOKENS, Want, all};
+use super::{LaunchResults, ModelCounts, StepCounts};
 use crate::goldens::{CASES, LATENT};
 
 /// Tokens of a page.
@@ -32,7 +32,7 @@ const DRAWN: RowSampling = RowSampling { temperature: 1.0, top_k: 8, top_p: 0.9,
 ///
 /// # Errors
 /// When there is no device that runs the kernels, or the goldens do not compile once more.
-pub fn run(only: &[String], mut each: impl FnMut(&ModelLaunches)) -> Result<LaunchResults, String> {
+pub fn run(only: &[String], mut each: impl FnMut(&ModelCounts)) -> Result<LaunchResults, String> {
     let device = Device::open(0).map_err(|e| e.to_string())?;
     device.require("sm_90a", (9, 0)).map_err(|e| e.to_string())?;
     let mut sources = SourceMap::default();
@@ -47,7 +47,7 @@ pub fn run(only: &[String], mut each: impl FnMut(&ModelLaunches)) -> Result<Laun
         if !only.is_empty() && !only.iter().any(|start| name.starts_with(start.as_str())) {
             continue;
         }
-        let mut model = ModelLaunches { model: name.clone(), ..ModelLaunches::default() };
+        let mut model = ModelCounts { model: name.clone(), ..ModelCounts::default() };
         model.fault = compiled
             .iter()
             .find(|compiled| compiled.name == name)
@@ -61,7 +61,7 @@ pub fn run(only: &[String], mut each: impl FnMut(&ModelLaunches)) -> Result<Laun
 }
 
 /// Runs all steps of one golden. An error ends its list.
-fn steps(device: &Arc<Device>, compiled: &Compiled, case: &str, swapped: bool, into: &mut ModelLaunches) -> Result<(), String> {
+fn steps(device: &Arc<Device>, compiled: &Compiled, case: &str, swapped: bool, into: &mut ModelCounts) -> Result<(), String> {
     let programs = programs(compiled);
     let program = programs.iter().find(|program| program.target == Target::Sm90a).ok_or("it is for no GPU")?;
     let weights = if swapped { tenon_tests::weights::large_residual(&std::env::temp_dir(), case) } else { folder(case) };
@@ -73,24 +73,21 @@ fn steps(device: &Arc<Device>, compiled: &Compiled, case: &str, swapped: bool, i
         return Err("another model's kernels are loaded".to_owned());
     }
     let mut running = Running::load(device, &into.model, &checkpoint)?;
-    let mut launched = BTreeSet::new();
     for planned in all() {
         let expected = launches(program, &deployment, &planned.step(&running.done()))?;
-        let (before, told) = running.counters()?;
-        running.step(&planned).map_err(|e| format!("{}: {e}", planned.name))?;
-        let (after, told_after) = running.counters()?;
-        let counted: BTreeMap<String, u64> = after
-            .into_iter()
-            .map(|(name, times)| {
-                let times = times - before.get(&name).copied().unwrap_or(0);
-                (name, times)
-            })
-            .collect();
-        launched.extend(counted.iter().filter(|(_, times)| **times > 0).map(|(name, _)| name.clone()));
-        let products = expected.products.values().sum();
-        into.steps.push(StepLaunches::compare(&planned.name, &expected.kernels, products, &counted, told_after - told));
-        into.loaded = counted.len();
-        into.never_launched = counted.into_keys().filter(|name| !launched.contains(name)).collect();
+        running.compare(&planned.name, &expected, into, |running| running.step(&planned))?;
+    }
+    if !program.is_captured() {
+        drop(running);
+        let (mut running, step) = Running::of_many_contexts(device, &into.model, &checkpoint)?;
+        let expected = launches(program, &Deployment { largest_bucket: 1, ..deployment }, &step)?;
+        let once =
+            expected.kernels.iter().filter(|(name, _)| name.starts_with("mla_expand_")).map(|(_, times)| *times).sum::<u64>();
+        if once <= program.model.pattern.len() as u64 {
+            return Err("its contexts find room in one pass: that would be no test of several".to_owned());
+        }
+        let name = format!("single tokens of {MANY_CONTEXTS}, contexts in passes");
+        running.compare(&name, &expected, into, Running::prepared)?;
     }
     Ok(())
 }
@@ -123,7 +120,37 @@ struct Running {
 }
 
 impl Running {
+    /// With room for the steps of the list.
     fn load(device: &Arc<Device>, name: &str, checkpoint: &Arc<Checkpoint>) -> Result<Self, String> {
+        let pages = SEQUENCES * TOKENS.div_ceil(PAGE_SIZE);
+        let mut running = Self::with_room(device, name, checkpoint, pages, STEP_TOKENS)?;
+        running.sequences = (0..SEQUENCES).map(|number| Sequence::new(running.model.as_ref(), TOKENS, number)).collect();
+        Ok(running)
+    }
+
+    /// With one token for each of many sequences in its batch, whose contexts are as long as the model allows and share all pages but the last.
+    fn of_many_contexts(device: &Arc<Device>, name: &str, checkpoint: &Arc<Checkpoint>) -> Result<(Self, Step), String> {
+        let context =
+            tenon_tests::golden::MODELS.iter().find(|entry| entry.info.name == name).map(|e| e.info.max_position_embeddings);
+        let context = context.ok_or("there is no such golden")?;
+        let shared = context.div_ceil(PAGE_SIZE) - 1;
+        let mut running = Self::with_room(device, name, checkpoint, shared + MANY_CONTEXTS, MANY_CONTEXTS)?;
+        let page = |number: usize| PageId(u32::try_from(number).expect("few pages"));
+        for sequence in 0..MANY_CONTEXTS {
+            let pages: Vec<PageId> = (0..shared).chain([shared + sequence]).map(page).collect();
+            running.batch.push(&[1], context - 1, &pages, None, WantLogits::None).map_err(|e| e.to_string())?;
+        }
+        let span = Span { cached: context as u64 - 1, tokens: 1 };
+        Ok((running, Step { spans: vec![span; MANY_CONTEXTS], logit_rows: 0, ending: Ending::Logits }))
+    }
+
+    fn with_room(
+        device: &Arc<Device>,
+        name: &str,
+        checkpoint: &Arc<Checkpoint>,
+        pages: usize,
+        max_batch_tokens: usize,
+    ) -> Result<Self, String> {
         let entry = tenon_tests::golden::MODELS.iter().find(|entry| entry.info.name == name).ok_or("there is no such golden")?;
         let on_device = entry.sm_90a.ok_or("it is not compiled for sm_90a")?;
         let options = LoadOptions {
@@ -131,17 +158,16 @@ impl Running {
             isa: Isa::Portable,
             kv_cache_dtype: KvDtypeName::Bf16,
             page_size: PAGE_SIZE,
-            pages: SEQUENCES * TOKENS.div_ceil(PAGE_SIZE),
+            pages,
             state_slots: SEQUENCES,
             snapshots: 1,
-            max_batch_tokens: STEP_TOKENS,
+            max_batch_tokens,
             max_logit_rows: LOGIT_ROWS,
             max_positions: None,
         };
         let model = (on_device.load)(checkpoint, device, &options).map_err(|e| e.to_string())?;
-        let sequences = (0..SEQUENCES).map(|number| Sequence::new(model.as_ref(), TOKENS, number)).collect();
         let (batch, logits) = (Batch::new(model.limits()), Logits::new(model.info(), LOGIT_ROWS));
-        Ok(Self { device: Arc::clone(device), model, sequences, batch, logits, tokens: 0 })
+        Ok(Self { device: Arc::clone(device), model, sequences: Vec::new(), batch, logits, tokens: 0 })
     }
 
     /// How many tokens of each sequence were computed.
@@ -152,6 +178,32 @@ impl Running {
     /// What the device counted so far, and what the runtime says that it launched.
     fn counters(&self) -> Result<(BTreeMap<String, u64>, u64), String> {
         Ok((self.device.launches_counted().map_err(|e| e.to_string())?, self.device.launches()))
+    }
+
+    /// Runs a step between two looks at the counters, and adds what they say.
+    fn compare(
+        &mut self,
+        name: &str,
+        expected: &Launches,
+        into: &mut ModelCounts,
+        step: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let (before, told) = self.counters()?;
+        step(self).map_err(|e| format!("{name}: {e}"))?;
+        let (after, told_after) = self.counters()?;
+        let moved = |(name, times): (String, u64)| {
+            let times = times - before.get(&name).copied().unwrap_or(0);
+            (name, times)
+        };
+        let counted: BTreeMap<String, u64> = after.into_iter().map(moved).collect();
+        let products = expected.products.values().sum();
+        into.see(StepCounts::compare(name, &expected.kernels, products, &counted, told_after - told), &counted);
+        Ok(())
+    }
+
+    /// The step that is in the batch.
+    fn prepared(&mut self) -> Result<(), String> {
+        self.model.step(&self.batch, &mut self.logits).map_err(|e| e.to_string())
     }
 
     /// One step, with any tokens.
@@ -169,7 +221,7 @@ impl Running {
             self.sequences[sequence].push(&mut self.batch, &ids, want);
         }
         let row = match planned.ending {
-            Ending::Logits => return self.model.step(&self.batch, &mut self.logits).map_err(|e| e.to_string()),
+            Ending::Logits => return self.prepared(),
             Ending::Greedy => RowSampling::GREEDY,
             Ending::Sampled => DRAWN,
         };

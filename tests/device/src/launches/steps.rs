@@ -37,6 +37,8 @@ pub const STEP_TOKENS: usize = 128;
 pub const LOGIT_ROWS: usize = 40;
 /// The largest graph of a load with these limits.
 pub const LARGEST_BUCKET: u64 = 40;
+/// Sequences of one step whose contexts, a row for each of four heads, are more than the 2^20 rows that one pass has room for.
+pub const MANY_CONTEXTS: usize = 600;
 /// Launched, captured and replayed at once, and replayed: a step of single tokens as often as it takes, and twice more.
 const TURNS: usize = 5;
 

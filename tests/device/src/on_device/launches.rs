@@ -1,11 +1,11 @@
 //! `launches`: what was counted on the device beside what the plan says.
 
 use serde_json::Value;
-use tenon_device_tests::launches::{ModelLaunches, run};
+use tenon_device_tests::launches::{ModelCounts, run};
 
 /// Runs the steps of goldens, prints a line for each model and one for each step that is wrong, and gives the results as JSON.
 pub fn launches(only: &[String]) -> Result<Value, String> {
-    let results = run(only, |model: &ModelLaunches| {
+    let results = run(only, |model: &ModelCounts| {
         println!("{}", model.line());
         if let Some(fault) = &model.fault {
             println!("     {fault}");
