@@ -11,8 +11,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::goldens::{CASES, LATENT};
+
 #[cfg(feature = "cuda")]
 pub use run::run;
+
+/// The goldens, each with latent attention also in the other forms.
+pub fn models() -> impl Iterator<Item = (&'static str, bool)> {
+    CASES
+        .into_iter()
+        .flat_map(|case| [false, true].map(|swapped| (case, swapped)))
+        .filter(|(case, swapped)| !swapped || LATENT.contains(case))
+}
+
+/// The name of one of them.
+pub fn name(case: &str, swapped: bool) -> String {
+    if swapped { format!("{case}-swapped") } else { case.to_owned() }
+}
 
 /// What came of all steps of all models.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

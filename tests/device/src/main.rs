@@ -11,7 +11,7 @@ use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
-use tenon_device_tests::{REFERENCES, goldens, mutants};
+use tenon_device_tests::{REFERENCES, goldens, launches, mutants};
 
 const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
@@ -112,7 +112,9 @@ fn main() -> ExitCode {
         }
         Command::Launches(_) if !cfg!(feature = "count-launches") => Err(WITHOUT_COUNTERS.to_owned()),
         #[cfg(feature = "cuda")]
-        Command::Launches(which) => on_device::launches(&which.only).and_then(|results| keep(&which, &results)),
+        Command::Launches(which) => {
+            on_device::launches(&which.only, which.shard.as_deref()).and_then(|results| keep(&which, &results))
+        }
         #[cfg(feature = "cuda")]
         Command::Bench(which) => {
             compile(&which).and_then(|compiled| on_device::bench(&compiled)).and_then(|results| keep(&which, &results))
@@ -184,6 +186,8 @@ fn suites(which: &Which) -> Result<bool, String> {
     for case in goldens::CASES {
         println!("skipped: golden {case}, {} tests", tests.iter().filter(|test| test.case == case).count());
     }
+    let (models, steps) = (launches::models().count(), launches::steps::all().len());
+    println!("skipped: launches of {models} models, {steps} steps each against their plan");
     println!(
         "device suites skipped: {} kernels with {} instances, {} goldens with {} tests",
         templates.len(),

@@ -20,19 +20,18 @@ use tenon_tests::reference::folder;
 use tenon_tests::run::Sequence;
 
 use super::steps::{LARGEST_BUCKET, LOGIT_ROWS, MANY_CONTEXTS, Planned, SEQUENCES, STEP_TOKENS, TOKENS, Want, all};
-use super::{LaunchResults, ModelCounts, StepCounts};
-use crate::goldens::{CASES, LATENT};
+use super::{LaunchResults, ModelCounts, StepCounts, name};
 
 /// Tokens of a page.
 const PAGE_SIZE: usize = 16;
 /// A token that is drawn.
 const DRAWN: RowSampling = RowSampling { temperature: 1.0, top_k: 8, top_p: 0.9, random: 0.5 };
 
-/// Runs every golden whose name starts with one of `only`, or all, and tells `each` what came of it.
+/// Runs the steps of some of [`models`](super::models), and tells `each` what came of one.
 ///
 /// # Errors
 /// When there is no device that runs the kernels, or the goldens do not compile once more.
-pub fn run(only: &[String], mut each: impl FnMut(&ModelCounts)) -> Result<LaunchResults, String> {
+pub fn run(models: &[(&str, bool)], mut each: impl FnMut(&ModelCounts)) -> Result<LaunchResults, String> {
     let device = Device::open(0).map_err(|e| e.to_string())?;
     device.require("sm_90a", (9, 0)).map_err(|e| e.to_string())?;
     let mut sources = SourceMap::default();
@@ -41,12 +40,8 @@ pub fn run(only: &[String], mut each: impl FnMut(&ModelCounts)) -> Result<Launch
     }
     let compiled = tenon_compiler::models(&sources).map_err(|_| "the goldens' specs were compiled, and are now refused")?;
     let mut results = LaunchResults { device: device.name().to_owned(), ..LaunchResults::default() };
-    let cases = CASES.iter().flat_map(|case| [false, true].map(|swapped| (*case, swapped)));
-    for (case, swapped) in cases.filter(|(case, swapped)| !swapped || LATENT.contains(case)) {
-        let name = if swapped { format!("{case}-swapped") } else { case.to_owned() };
-        if !only.is_empty() && !only.iter().any(|start| name.starts_with(start.as_str())) {
-            continue;
-        }
+    for &(case, swapped) in models {
+        let name = name(case, swapped);
         let mut model = ModelCounts { model: name.clone(), ..ModelCounts::default() };
         model.fault = compiled
             .iter()
