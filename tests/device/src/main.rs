@@ -8,10 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
+#[cfg(feature = "cuda")]
+use tenon_device_tests::goals::{Goals, Source};
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
-use tenon_device_tests::{REFERENCES, goldens, mutants};
+use tenon_device_tests::{REFERENCES, goldens, mutants, report};
 
 const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
@@ -36,14 +38,16 @@ enum Command {
     Ops(Which),
     /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
     Goldens(Which),
-    /// Times every instance on the device.
-    Bench(Which),
+    /// Checks and times every instance on the device.
+    Bench(BenchOptions),
     /// Puts faults into kernels, and runs the cases that must catch them.
     Mutants(mutants::Options),
     /// Runs the cases of one mutant: `mutants` starts it.
     #[cfg(feature = "cuda")]
     #[command(hide = true)]
     MutantCase(mutants::ChildOptions),
+    /// Runs all of this, part by part, and writes DEVICE_RESULTS.md.
+    Report(report::Options),
     /// Puts the JSON files of shards into one table.
     Merge {
         /// The files.
@@ -76,11 +80,21 @@ struct Which {
     json: Option<PathBuf>,
 }
 
+#[derive(Args, Clone)]
+struct BenchOptions {
+    /// Only the instances and sizes of this file, and its products of the matrix library.
+    #[arg(long)]
+    goals: Option<PathBuf>,
+    #[command(flatten)]
+    which: Which,
+}
+
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::List(which) => list(&which),
         Command::Suites(which) => suites(&which),
         Command::Compile(which) => compile(&which).map(|compiled| compiled.iter().all(|c| c.cubin.is_some())),
+        Command::Report(options) => report::report(&options),
         Command::Merge { files } => table::merge(&files).map(|(text, passed)| {
             print!("{text}");
             passed
@@ -107,9 +121,7 @@ fn main() -> ExitCode {
             on_device::goldens(&which.only, which.shard.as_deref()).and_then(|results| keep(&which, &results))
         }
         #[cfg(feature = "cuda")]
-        Command::Bench(which) => {
-            compile(&which).and_then(|compiled| on_device::bench(&compiled)).and_then(|results| keep(&which, &results))
-        }
+        Command::Bench(BenchOptions { goals, which }) => bench(goals.as_deref(), &which),
         #[cfg(not(feature = "cuda"))]
         Command::All(_) | Command::Ops(_) | Command::Goldens(_) | Command::Bench(_) => Err(WITHOUT_DEVICE.to_owned()),
     };
@@ -121,6 +133,21 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Times instances: all, or those that speed is measured by.
+#[cfg(feature = "cuda")]
+fn bench(goals: Option<&std::path::Path>, which: &Which) -> Result<bool, String> {
+    let goals = goals.map(Goals::read).transpose()?;
+    let (templates, mut instances) = chosen(which)?;
+    if let Some(goals) = &goals {
+        let is_named = |instance: &Instance| {
+            goals.goals.iter().any(|goal| matches!(goal.source(), Some(Source::Instance(name, _)) if name == instance.name))
+        };
+        instances.retain(is_named);
+    }
+    let compiled = compile_all(which, &templates, instances)?;
+    on_device::bench(&compiled, goals.as_ref()).and_then(|results| keep(which, &results))
 }
 
 /// Writes results where they are wanted. True where nothing in them failed.
@@ -195,6 +222,10 @@ struct Compiled {
 
 fn compile(which: &Which) -> Result<Vec<Compiled>, String> {
     let (templates, instances) = chosen(which)?;
+    compile_all(which, &templates, instances)
+}
+
+fn compile_all(which: &Which, templates: &[Template], instances: Vec<Instance>) -> Result<Vec<Compiled>, String> {
     let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &which.cache)?;
     let mut jobs = Vec::new();
     for instance in &instances {

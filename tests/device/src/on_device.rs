@@ -2,6 +2,7 @@
 
 mod bench;
 mod ops;
+mod product;
 
 use serde_json::{Value, json};
 use tenon_core::cuda::Device;
