@@ -6,7 +6,6 @@ WORKS.json is {"works": [...]}; each work has a `name` and a `kind`:
 
     product    y = x W^T in bf16 by cuBLAS: rows, out, in
     attention  library (cuDNN or FlashAttention-2), phase (prefill or decode), sequences, context, heads, kv_heads, head_dim; a prefill is causal
-    copy       a copy on the device: bytes
 
 RESULTS.json is {"device", "versions", "results"}: of each work its `us`, `tb_s`, `tflop_s`, the form of the call that was fastest, and how far
 its output is off the same in f32; or `error`, where the library refuses it or is wrong. An output is checked before it is timed. A time is the
@@ -149,23 +148,7 @@ class Attention:
         return relative(out[-1, head, first:], scores.softmax(-1) @ values)
 
 
-class Copy:
-    forms = ["copy"]
-    flops = 0
-
-    def __init__(self, work):
-        self.bytes = 2 * work["bytes"]
-
-    def launches(self, _):
-        source = random(self.bytes // 4)
-        target = torch.empty_like(source)
-        target.copy_(source)
-        if not torch.equal(source, target):
-            raise RuntimeError("its output is not its input")
-        return [lambda: target.copy_(source)], 0.0
-
-
-KINDS = {"product": Product, "attention": Attention, "copy": Copy}
+KINDS = {"product": Product, "attention": Attention}
 
 
 def measured(entry):

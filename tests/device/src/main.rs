@@ -8,8 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
-#[cfg(feature = "cuda")]
-use tenon_device_tests::goals::{Goals, Source};
+use tenon_device_tests::goals::{Goal, Goals, Source};
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
@@ -39,7 +38,7 @@ enum Command {
     /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
     Goldens(Which),
     /// Checks and times every instance on the device.
-    Bench(BenchOptions),
+    Bench(Which),
     /// Puts faults into kernels, and runs the cases that must catch them.
     Mutants(mutants::Options),
     /// Runs the cases of one mutant: `mutants` starts it.
@@ -69,6 +68,9 @@ struct Which {
     /// Only templates with these names, or goldens whose names start so.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only instances that rows of this file name; `bench` takes their sizes and the matrix library's products from there, too.
+    #[arg(long)]
+    goals: Option<PathBuf>,
     /// One of n equal parts, such as 1/4.
     #[arg(long)]
     shard: Option<String>,
@@ -78,15 +80,6 @@ struct Which {
     /// Where the results go as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
-}
-
-#[derive(Args, Clone)]
-struct BenchOptions {
-    /// Only the instances and sizes of this file, and its products of the matrix library.
-    #[arg(long)]
-    goals: Option<PathBuf>,
-    #[command(flatten)]
-    which: Which,
 }
 
 fn main() -> ExitCode {
@@ -121,7 +114,8 @@ fn main() -> ExitCode {
             on_device::goldens(&which.only, which.shard.as_deref()).and_then(|results| keep(&which, &results))
         }
         #[cfg(feature = "cuda")]
-        Command::Bench(BenchOptions { goals, which }) => bench(goals.as_deref(), &which),
+        Command::Bench(which) => goals(&which)
+            .and_then(|goals| on_device::bench(&compile(&which)?, goals.as_ref()).and_then(|results| keep(&which, &results))),
         #[cfg(not(feature = "cuda"))]
         Command::All(_) | Command::Ops(_) | Command::Goldens(_) | Command::Bench(_) => Err(WITHOUT_DEVICE.to_owned()),
     };
@@ -133,21 +127,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Times instances: all, or those that speed is measured by.
-#[cfg(feature = "cuda")]
-fn bench(goals: Option<&std::path::Path>, which: &Which) -> Result<bool, String> {
-    let goals = goals.map(Goals::read).transpose()?;
-    let (templates, mut instances) = chosen(which)?;
-    if let Some(goals) = &goals {
-        let is_named = |instance: &Instance| {
-            goals.goals.iter().any(|goal| matches!(goal.source(), Some(Source::Instance(name, _)) if name == instance.name))
-        };
-        instances.retain(is_named);
-    }
-    let compiled = compile_all(which, &templates, instances)?;
-    on_device::bench(&compiled, goals.as_ref()).and_then(|results| keep(which, &results))
 }
 
 /// Writes results where they are wanted. True where nothing in them failed.
@@ -168,7 +147,16 @@ fn chosen(which: &Which) -> Result<(Vec<Template>, Vec<Instance>), String> {
             instances.push(instance);
         }
     }
+    if let Some(goals) = goals(which)? {
+        let is_of = |goal: &Goal, name: &str| matches!(goal.source(), Some(Source::Instance(of, _)) if of == name);
+        instances.retain(|instance| goals.goals.iter().any(|goal| is_of(goal, &instance.name)));
+    }
     Ok((templates, part(instances, which.shard.as_deref())?))
+}
+
+/// What speed is measured against, where that chooses.
+fn goals(which: &Which) -> Result<Option<Goals>, String> {
+    which.goals.as_deref().map(Goals::read).transpose()
 }
 
 /// One of n parts of a list; neighbours are alike, so each part gets some of all.
@@ -222,10 +210,6 @@ struct Compiled {
 
 fn compile(which: &Which) -> Result<Vec<Compiled>, String> {
     let (templates, instances) = chosen(which)?;
-    compile_all(which, &templates, instances)
-}
-
-fn compile_all(which: &Which, templates: &[Template], instances: Vec<Instance>) -> Result<Vec<Compiled>, String> {
     let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &which.cache)?;
     let mut jobs = Vec::new();
     for instance in &instances {

@@ -58,16 +58,19 @@ pub struct Options {
     /// Seconds after which a part is ended.
     #[arg(long, default_value_t = 1800)]
     pub limit: u64,
-    /// Processes of mutants that share the device.
-    #[arg(long, default_value_t = 4)]
-    pub at_once: usize,
+    /// More options of the command of a part, such as `mutants=--automatic 8 --at-once 12`.
+    #[arg(long, value_name = "PART=OPTIONS")]
+    pub pass: Vec<String>,
+    /// This program with the feature `count-launches`, whose kernels count themselves: cargo builds it where it is not there.
+    #[arg(long, default_value = "target/count-launches/release/tenon-device-tests")]
+    pub counting: PathBuf,
     /// A Python with PyTorch and numpy.
     #[arg(long, default_value = "python3")]
     pub python: PathBuf,
     /// The folder with `peers.py` and `random_checkpoint.py`.
     #[arg(long, default_value = "tests/device")]
     pub scripts: PathBuf,
-    /// The server that whole models are timed with.
+    /// The server that whole models are timed with: cargo builds it where it is not there.
     #[arg(long, default_value = "target/release/tenon-server")]
     pub server: PathBuf,
     /// Where checkpoints of random weights stand while they are timed: needs room for the largest, in memory if that can be.
@@ -84,6 +87,8 @@ pub struct Options {
 /// A file that cannot be read or written.
 pub fn report(options: &Options) -> Result<bool, String> {
     let goals = Goals::read(&options.goals)?;
+    // A mistake here is told before an hour of device time.
+    options.pass.iter().try_for_each(|pass| passed(pass).map(|_| ()))?;
     if let Some(folder) = &options.from {
         let results = Results::read(folder)?;
         if results.parts.is_empty() {
@@ -109,7 +114,8 @@ pub fn report(options: &Options) -> Result<bool, String> {
         let outcome = match name {
             Name::Speed => speed(options, &goals),
             Name::Models => models::models(options, &goals),
-            _ => child(options, name, subcommand(name), &[]),
+            Name::Launches => counting(options).and_then(|program| child(options, name, &program, &[])),
+            _ => this().and_then(|program| child(options, name, &program, &[])),
         };
         run.seconds = started.elapsed().as_secs_f64();
         let (result, error) = match outcome {
@@ -128,13 +134,52 @@ pub fn report(options: &Options) -> Result<bool, String> {
     Ok(results.passed())
 }
 
+/// The part and the options of a `--pass`.
+fn passed(pass: &str) -> Result<(Name, Vec<&str>), String> {
+    let (part, more) = pass.split_once('=').ok_or_else(|| format!("`{pass}` is no PART=OPTIONS"))?;
+    match Name::ALL.into_iter().find(|name| name.name() == part) {
+        Some(name) if name != Name::Models => Ok((name, more.split_whitespace().collect())),
+        _ => Err(format!("`{part}` is no part that has options of its own")),
+    }
+}
+
+/// This program.
+fn this() -> Result<PathBuf, String> {
+    std::env::current_exe().map_err(|e| e.to_string())
+}
+
+/// This program with counters in its kernels.
+fn counting(options: &Options) -> Result<PathBuf, String> {
+    let args = ["-p", "tenon-device-tests", "--features", "count-launches", "--target-dir", "target/count-launches"];
+    built(options, &options.counting, &args)
+}
+
+/// A program, which cargo builds where it is not there.
+fn built(options: &Options, program: &Path, args: &[&str]) -> Result<PathBuf, String> {
+    if !program.exists() {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["build", "--release"]).args(args);
+        let log = options.json_dir.join("cargo.log");
+        let ended = process::run(&mut cargo, &log, Duration::MAX)?;
+        if !program.exists() {
+            return Err(format!(
+                "{} is not there, and cargo does not build it: {ended}: {}",
+                program.display(),
+                process::last(&log)
+            ));
+        }
+    }
+    // A bare name would be looked for elsewhere.
+    program.canonicalize().map_err(|e| format!("{}: {e}", program.display()))
+}
+
 /// What this program calls a part.
 fn subcommand(name: Name) -> &'static str {
     match name {
         Name::Ops => "ops",
         Name::Goldens => "goldens",
         Name::Mutants => "mutants",
-        Name::Sanitizers => "sanitizers",
+        Name::Sanitizers => "sanitize",
         Name::Launches => "launches",
         Name::Speed => "bench",
         Name::Models => "report",
@@ -145,22 +190,26 @@ fn log(options: &Options, name: Name) -> PathBuf {
     options.json_dir.join(format!("{}.log", name.name()))
 }
 
-/// Runs this program with another command, and gives the JSON that it writes.
-fn child(options: &Options, name: Name, command: &str, more: &[&str]) -> Result<Value, String> {
-    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+/// Runs this program, or another build of it, with the command of a part, and gives the JSON that it writes.
+fn child(options: &Options, name: Name, program: &Path, more: &[&str]) -> Result<Value, String> {
     let result = options.json_dir.join(format!("{}.part", name.name()));
     let mut child = Command::new(program);
-    child.arg(command).arg("--json").arg(&result);
+    child.arg(subcommand(name)).arg("--json").arg(&result);
     for (option, path) in [("--templates", &options.templates), ("--instances", &options.instances), ("--cache", &options.cache)]
     {
         child.arg(option).arg(path);
     }
-    if name == Name::Mutants {
-        child.arg("--at-once").arg(options.at_once.to_string());
-    } else {
+    // These two take the smallest of the listed instances.
+    if !matches!(name, Name::Mutants | Name::Sanitizers) {
         child.arg("--models").arg(&options.models);
     }
     child.args(more);
+    for pass in &options.pass {
+        let (part, more) = passed(pass)?;
+        if part == name {
+            child.args(more);
+        }
+    }
     process::json(&mut child, &log(options, name), &result, limit(options))
 }
 
@@ -171,7 +220,7 @@ fn limit(options: &Options) -> Duration {
 /// Ours first, then the libraries, on the same card one after the other.
 fn speed(options: &Options, goals: &Goals) -> Result<Value, String> {
     let path = options.goals.display().to_string();
-    let mut result = child(options, Name::Speed, subcommand(Name::Speed), &["--goals", &path])?;
+    let mut result = child(options, Name::Speed, &this()?, &["--goals", &path])?;
     let works = options.json_dir.join("peers.works");
     write(&works, &peer_works(goals)?.to_string())?;
     let answer = options.json_dir.join("peers.part");

@@ -123,8 +123,8 @@ fn median(gpu: &Gpu, copies: usize, launches: &mut dyn FnMut(usize) -> Result<()
 /// kernel is right is what its cases say.
 fn written(gpu: &Gpu, one: &Compiled, bench: &Bench, held: &Held, outputs: &[&'static str]) -> Result<(), String> {
     // Random bytes as stored quants have scales that are no numbers.
-    let is_plain =
-        |name: &str| matches!(one.instance.params.0.iter().find(|(n, _)| n == name), None | Some((_, param)) if is_float(param));
+    let stored = |param: &str| one.instance.params.0.iter().find(|(name, _)| name == param);
+    let is_plain = |param: &str| stored(param).is_none_or(|(_, format)| is_float(format));
     let is_finite = is_plain("format") && is_plain("kv_dtype");
     for (name, given) in &bench.args {
         let Some(Given::Zeros(_)) = Some(given).filter(|_| outputs.contains(name)) else { continue };

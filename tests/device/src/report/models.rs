@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Options, limit, process};
+use super::{Options, built, limit, process};
 use crate::goals::{Goals, Load, Phase, Source};
 
 /// Tokens of an answer where decoding is timed, and where it is not.
@@ -26,6 +26,7 @@ pub fn models(options: &Options, goals: &Goals) -> Result<Value, String> {
             Some(_) => {}
         }
     }
+    let server = built(options, &options.server, &["-p", "tenon-server", "--features", "cuda"])?;
     loads.retain(|(name, _)| options.only_models.is_empty() || options.only_models.iter().any(|only| only == name));
     let folder = options.scratch.join(format!("tenon-random-{}", std::process::id()));
     std::fs::create_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -33,7 +34,8 @@ pub fn models(options: &Options, goals: &Goals) -> Result<Value, String> {
     for (name, loads) in loads {
         let checkpoint = folder.join(name);
         let mut runs = Vec::new();
-        let outcome = write(options, name, &checkpoint).and_then(|()| time(options, name, &checkpoint, &loads, &mut runs));
+        let outcome =
+            write(options, name, &checkpoint).and_then(|()| time(options, &server, name, &checkpoint, &loads, &mut runs));
         if checkpoint.exists() {
             std::fs::remove_dir_all(&checkpoint).map_err(|e| format!("{}: {e}", checkpoint.display()))?;
         }
@@ -61,13 +63,20 @@ fn write(options: &Options, name: &str, checkpoint: &Path) -> Result<(), String>
 }
 
 /// Times one model: a process per length of prompt, since a process multiplies lengths and numbers of sequences out.
-fn time(options: &Options, name: &str, checkpoint: &Path, loads: &[&Load], runs: &mut Vec<Value>) -> Result<(), String> {
+fn time(
+    options: &Options,
+    server: &Path,
+    name: &str,
+    checkpoint: &Path,
+    loads: &[&Load],
+    runs: &mut Vec<Value>,
+) -> Result<(), String> {
     let mut prompts: Vec<(u64, Phase)> = loads.iter().map(|load| (load.prompt, load.phase)).collect();
     prompts.dedup();
     for (prompt, phase) in prompts {
         let of_these = loads.iter().filter(|load| (load.prompt, load.phase) == (prompt, phase));
         let sequences: Vec<String> = of_these.map(|load| load.sequences.to_string()).collect();
-        let mut command = Command::new(&options.server);
+        let mut command = Command::new(server);
         command.args(["bench", name, "--target", "sm_90a", "--json", "--weights"]).arg(checkpoint);
         command.args(["--prompts", &prompt.to_string(), "--concurrency", &sequences.join(",")]);
         command.args(["--decode", DECODED[usize::from(phase == Phase::Prefill)]]);

@@ -23,7 +23,8 @@ type Count = (usize, usize);
 pub fn section(result: &Value) -> String {
     let mutants = each(result, "mutants");
     let mut origins: Vec<&str> = ORIGINS.iter().map(|(origin, _)| *origin).collect();
-    let (mut matrix, mut killers): (BTreeMap<(&str, &str), Count>, BTreeMap<(&str, &str), usize>) = Default::default();
+    let mut matrix: BTreeMap<(&str, &str), Count> = BTreeMap::new();
+    let mut killers: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let (mut templates, mut verdicts, mut hows) = (BTreeSet::new(), BTreeMap::<&str, Count>::new(), BTreeSet::new());
     let (mut alive, mut equal, mut other) = (Vec::new(), BTreeMap::<&str, Vec<&str>>::new(), Vec::new());
     for mutant in mutants {

@@ -171,6 +171,49 @@ fn the_matrix_of_mutants_counts_viable_ones_and_names_the_others() {
 }
 
 #[test]
+fn sanitizers_are_by_template_tool_and_build_and_planted_faults_must_be_seen() {
+    let verdict = |instance: &str, tool: &str, build: &str, clean: bool, reports: Value, untold: Value| {
+        json!({ "template": "add", "instance": instance, "tool": tool, "build": build, "clean": clean, "cases": ["a"], "left_out": 0,
+            "reports": reports, "faults": [], "untold": untold })
+    };
+    let result = json!({
+        "sanitizer": "2025.3", "passed": 3, "failed": 3, "instances": 2, "of_instances": 9, "most_instances": 2, "most_cases": 6,
+        "cases_left_out": 4, "runs": 3,
+        "verdicts": [
+            verdict("add_1", "memcheck", "device-asserts", true, json!([]), Value::Null),
+            verdict("add_1", "memcheck", "release", true, json!([]), Value::Null),
+            verdict("add_2", "memcheck", "release", false, json!([{ "what": "Invalid read" }]), Value::Null),
+            verdict("add_2", "racecheck", "release", false, json!([]), Value::Null)],
+        "planted": [
+            { "name": "race", "watcher": "racecheck", "instance": "sum", "seen": "a hazard", "instead": "" },
+            { "name": "hole", "watcher": "memcheck", "instance": "sum", "seen": null, "instead": "3 cases right" }] });
+    let page = page([(Name::Sanitizers, part(result))]);
+    assert!(page.contains("2025.3. 2 of 9 instances (at most 2 of a template), 3 runs of cases; 4 cases are left out"), "{page}");
+    assert!(page.contains("| template | memcheck, release | racecheck, release | memcheck, device-asserts |\n"), "{page}");
+    assert!(page.contains("| add | 1/2 | 0/1 | 1/1 |\n"), "{page}");
+    assert!(
+        page.contains("- add_2 under memcheck, release: Invalid read\n- add_2 under racecheck, release: nothing ran\n"),
+        "{page}"
+    );
+    assert!(
+        page.contains("| race | racecheck | sum | a hazard |\n| hole | memcheck | sum | **not seen**: 3 cases right |\n"),
+        "{page}"
+    );
+}
+
+#[test]
+fn counted_launches_stand_beside_the_plans() {
+    let step = |step: &str, expected: u64, counted: u64, fault: Value| json!({ "step": step, "expected": expected, "counted": counted, "told": counted, "instances": 5, "products": 2, "differences": [], "fault": fault });
+    let result = json!({ "device": "NVIDIA H200", "passed": 1, "failed": 1, "models": [{
+        "model": "llama", "loaded": 12, "never_launched": ["add_q4_0"], "fault": null,
+        "steps": [step("prefill", 40, 40, Value::Null), step("decode", 30, 29, "add was not launched".into())] }] });
+    let page = page([(Name::Launches, part(result))]);
+    assert!(page.contains("| llama | 2 | 1 | 70 | 69 | 69 | 4 | 11 of 12 |\n"), "{page}");
+    assert!(page.contains("What differs:\n\n- llama, decode: add was not launched\n"), "{page}");
+    assert!(page.contains("no step launched:\n\n- llama: add_q4_0\n"), "{page}");
+}
+
+#[test]
 fn goals_are_met_or_under_by_the_measurements_of_the_same_run() {
     let page = page([(Name::Speed, part(speed()))]);
     let row = |work: &str| with(&page, &format!("| {work} |"))[0].to_owned();
