@@ -29,7 +29,7 @@ pub struct Goal {
     pub dense: Option<String>,
     /// What others state of programs that are not run here.
     pub stated: Option<String>,
-    /// An instance of a template.
+    /// An instance of a template, by its name up to the parameters that are tuned.
     pub instance: Option<String>,
     /// The size of the instance, as its bench names it.
     pub size: Option<String>,
@@ -169,8 +169,8 @@ pub enum Peer {
 /// Where a row's measurement comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// An instance at a size of its bench.
-    Instance(&'a str, &'a str),
+    /// An instance at a size of its bench: see [`Goal::is_at`].
+    Instance,
     /// The matrix library, as the runtime calls it.
     Product(Product),
     /// A whole model.
@@ -224,11 +224,22 @@ impl Goal {
     /// Where its measurement comes from; `None` where the row does not say one thing.
     pub fn source(&self) -> Option<Source<'_>> {
         match (&self.instance, &self.size, self.product, &self.model) {
-            (Some(instance), Some(size), None, None) => Some(Source::Instance(instance, size)),
+            (Some(_), Some(_), None, None) => Some(Source::Instance),
             (None, None, Some(product), None) => Some(Source::Product(product)),
             (None, None, None, Some(load)) => Some(Source::Model(load)),
             _ => None,
         }
+    }
+
+    /// Whether its measurement is that of this instance.
+    pub fn is_of(&self, instance: &str) -> bool {
+        let rest = self.instance.as_ref().and_then(|name| instance.strip_prefix(name.as_str()));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    }
+
+    /// Whether its measurement is that of this instance at this size.
+    pub fn is_at(&self, instance: &str, size: &str) -> bool {
+        self.is_of(instance) && self.size.as_deref() == Some(size)
     }
 
     /// The name under which `peers.py` times what `peer` does.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
-use tenon_device_tests::goals::{Goal, Goals, Source};
+use tenon_device_tests::goals::Goals;
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
@@ -46,7 +46,7 @@ enum Command {
     #[command(hide = true)]
     MutantCase(mutants::ChildOptions),
     /// Runs all of this, part by part, and writes DEVICE_RESULTS.md.
-    Report(report::Options),
+    Report(Box<report::Options>),
     /// Puts the JSON files of shards into one table.
     Merge {
         /// The files.
@@ -148,8 +148,7 @@ fn chosen(which: &Which) -> Result<(Vec<Template>, Vec<Instance>), String> {
         }
     }
     if let Some(goals) = goals(which)? {
-        let is_of = |goal: &Goal, name: &str| matches!(goal.source(), Some(Source::Instance(of, _)) if of == name);
-        instances.retain(|instance| goals.goals.iter().any(|goal| is_of(goal, &instance.name)));
+        instances.retain(|instance| goals.goals.iter().any(|goal| goal.is_of(&instance.name)));
     }
     Ok((templates, part(instances, which.shard.as_deref())?))
 }

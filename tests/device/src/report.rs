@@ -101,10 +101,10 @@ pub fn report(options: &Options) -> Result<bool, String> {
     let mut results = Results::read(&options.json_dir)?;
     for name in Name::ALL.into_iter().filter(|name| options.parts.is_empty() || options.parts.contains(name)) {
         let mut run = here::here(options)?;
-        if let Some(part) = results.parts.get(&name)
-            && !options.again
-            && part.error.is_none()
-            && part.run.serves(&run)
+        let earlier = results.parts.get(&name).filter(|part| !options.again && part.error.is_none() && part.run.serves(&run));
+        // Models are kept one by one.
+        if let Some(part) = earlier
+            && name != Name::Models
         {
             println!("{:<10} kept: it ran at {}", name.name(), part.run.date);
             continue;
@@ -113,7 +113,7 @@ pub fn report(options: &Options) -> Result<bool, String> {
         let started = Instant::now();
         let outcome = match name {
             Name::Speed => speed(options, &goals),
-            Name::Models => models::models(options, &goals),
+            Name::Models => models::models(options, &goals, earlier.map(|part| &part.result)),
             Name::Launches => counting(options).and_then(|program| child(options, name, &program, &[])),
             _ => this().and_then(|program| child(options, name, &program, &[])),
         };
@@ -174,15 +174,11 @@ fn built(options: &Options, program: &Path, args: &[&str]) -> Result<PathBuf, St
 }
 
 /// What this program calls a part.
-fn subcommand(name: Name) -> &'static str {
+fn command(name: Name) -> &'static str {
     match name {
-        Name::Ops => "ops",
-        Name::Goldens => "goldens",
-        Name::Mutants => "mutants",
         Name::Sanitizers => "sanitize",
-        Name::Launches => "launches",
         Name::Speed => "bench",
-        Name::Models => "report",
+        _ => name.name(),
     }
 }
 
@@ -194,7 +190,7 @@ fn log(options: &Options, name: Name) -> PathBuf {
 fn child(options: &Options, name: Name, program: &Path, more: &[&str]) -> Result<Value, String> {
     let result = options.json_dir.join(format!("{}.part", name.name()));
     let mut child = Command::new(program);
-    child.arg(subcommand(name)).arg("--json").arg(&result);
+    child.arg(command(name)).arg("--json").arg(&result);
     for (option, path) in [("--templates", &options.templates), ("--instances", &options.instances), ("--cache", &options.cache)]
     {
         child.arg(option).arg(path);
@@ -227,7 +223,14 @@ fn speed(options: &Options, goals: &Goals) -> Result<Value, String> {
     let mut peers = Command::new(&options.python);
     peers.arg(options.scripts.join("peers.py")).arg(&works).arg(&answer);
     let log = options.json_dir.join("peers.log");
-    result["peers"] = process::json(&mut peers, &log, &answer, limit(options)).unwrap_or_else(|error| json!({ "error": error }));
+    match process::json(&mut peers, &log, &answer, limit(options)) {
+        Ok(peers) => result["peers"] = peers,
+        Err(error) => {
+            // What is to stand beside ours is missing.
+            result["failed"] = (result["failed"].as_u64().unwrap_or(0) + 1).into();
+            result["peers"] = json!({ "error": error });
+        }
+    }
     Ok(result)
 }
 

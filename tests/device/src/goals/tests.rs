@@ -18,6 +18,7 @@ fn instances() -> (Vec<Template>, Vec<Instance>) {
     let templates = Template::all(&root().join("kernel-templates")).unwrap();
     let mut instances = Instance::listed(&templates, &root().join("tests/device/instances.toml"), &[]).unwrap();
     instances.extend(Instance::of_models(&templates, &root().join("generated/kernels/sm_90a"), &[]).unwrap());
+    instances.sort_by(|a, b| a.name.cmp(&b.name));
     (templates, instances)
 }
 
@@ -26,13 +27,16 @@ fn every_row_names_an_instance_and_a_size_that_exist_and_peers_do_the_same_work(
     let (templates, instances) = instances();
     for goal in goals().goals {
         let (bytes, flops) = match goal.source().unwrap() {
-            Source::Instance(name, size) => {
-                let instance = instances.iter().find(|i| i.name == name).unwrap_or_else(|| panic!("there is no {name}"));
+            Source::Instance => {
+                let mut found: Vec<&Instance> = instances.iter().filter(|instance| goal.is_of(&instance.name)).collect();
+                found.dedup_by_key(|instance| &instance.name);
+                let [instance] = found[..] else { panic!("{}: {found:?}", goal.work) };
                 let template = &templates[instance.template];
                 let reference = REFERENCES.iter().find(|r| r.template == template.name).unwrap();
                 let benches = (reference.bench)(&instance.params);
                 let names: Vec<&String> = benches.iter().map(|bench| &bench.name).collect();
-                let bench = benches.iter().find(|bench| bench.name == size).unwrap_or_else(|| panic!("{name}: {names:?}"));
+                let at_size = benches.iter().find(|bench| goal.is_at(&instance.name, &bench.name));
+                let bench = at_size.unwrap_or_else(|| panic!("{}: {names:?}", goal.work));
                 let cost = |cost: &crate::template::Size| cost.value(&instance.params, &bench.dims).unwrap();
                 (cost(&template.cost.bytes), cost(&template.cost.flops))
             }
@@ -69,6 +73,14 @@ fn rows_that_contradict_themselves_are_refused() {
     refused("instance = \"i\"\nsize = \"s\"\nmost = 1", "unknown field");
     let twice = "[[goal]]\nwork = \"a\"\nunit = \"ms\"\ninstance = \"i\"\nsize = \"s\"\n";
     assert!(Goals::parse(&twice.repeat(2)).unwrap_err().contains("twice"));
+}
+
+#[test]
+fn a_row_names_an_instance_up_to_what_is_tuned() {
+    let text = "[[goal]]\nwork = \"a\"\nunit = \"ms\"\ninstance = \"linear_bf16_r1\"\nsize = \"s\"";
+    let goal = &Goals::parse(text).unwrap().goals[0];
+    assert!(goal.is_of("linear_bf16_r1") && goal.is_of("linear_bf16_r1_t64") && !goal.is_of("linear_bf16_r16"));
+    assert!(goal.is_at("linear_bf16_r1", "s") && !goal.is_at("linear_bf16_r1", "t"));
 }
 
 #[test]

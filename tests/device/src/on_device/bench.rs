@@ -25,12 +25,7 @@ pub fn bench(compiled: &[Compiled], goals: Option<&Goals>) -> Result<Value, Stri
     let copy = copy_rate(&gpu)?;
     let large = product::large()?;
     println!("{}, copy {copy:.2} TB/s, cuBLASLt 8192^3 bf16 {large:.0} TFLOP/s", gpu.name());
-    let is_wanted = |name: &str, size: &str| {
-        goals.is_none_or(|goals| {
-            let is_it = |source| matches!(source, Some(Source::Instance(n, s)) if n == name && s == size);
-            goals.goals.iter().any(|goal| is_it(goal.source()))
-        })
-    };
+    let is_wanted = |name: &str, size: &str| goals.is_none_or(|goals| goals.goals.iter().any(|goal| goal.is_at(name, size)));
     let (mut rows, mut products, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     let mut cases = in_parallel(compiled);
     for (at, one) in compiled.iter().enumerate() {

@@ -11,11 +11,11 @@ use crate::goals::{Goals, Load, Phase, Source};
 /// Tokens of an answer where decoding is timed, and where it is not.
 const DECODED: [&str; 2] = ["64", "8"];
 
-/// Times every model of the goals.
+/// Times every model of the goals; those that an earlier result has without a fault are kept.
 ///
 /// # Errors
 /// The folder of checkpoints cannot be made.
-pub fn models(options: &Options, goals: &Goals) -> Result<Value, String> {
+pub fn models(options: &Options, goals: &Goals, earlier: Option<&Value>) -> Result<Value, String> {
     let mut loads: Vec<(&str, Vec<&Load>)> = Vec::new();
     for goal in &goals.goals {
         let Some(Source::Model(load)) = goal.source() else { continue };
@@ -26,12 +26,19 @@ pub fn models(options: &Options, goals: &Goals) -> Result<Value, String> {
             Some(_) => {}
         }
     }
+    if let Some(stranger) = options.only_models.iter().find(|only| !loads.iter().any(|(name, _)| name == only)) {
+        return Err(format!("no goal is of a model `{stranger}`"));
+    }
     let server = built(options, &options.server, &["-p", "tenon-server", "--features", "cuda"])?;
     loads.retain(|(name, _)| options.only_models.is_empty() || options.only_models.iter().any(|only| only == name));
     let folder = options.scratch.join(format!("tenon-random-{}", std::process::id()));
     std::fs::create_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut models = Vec::new();
+    let earlier = earlier.and_then(|earlier| earlier["models"].as_array()).into_iter().flatten();
+    let mut models: Vec<Value> = earlier.filter(|model| model["error"].is_null()).cloned().collect();
     for (name, loads) in loads {
+        if models.iter().any(|model| model["model"] == name) {
+            continue;
+        }
         let checkpoint = folder.join(name);
         let mut runs = Vec::new();
         let outcome =

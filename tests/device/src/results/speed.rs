@@ -71,9 +71,7 @@ fn beside(goal: &Goal, library: Library, ours: Option<f64>, result: &Value) -> S
 /// The entry of the bench for a row, where there is one that has a time.
 fn measurement<'a>(goal: &Goal, result: &'a Value) -> Option<&'a Value> {
     let found = match goal.source()? {
-        Source::Instance(instance, size) => {
-            each(result, "benches").iter().find(|bench| text(bench, "instance") == instance && text(bench, "size") == size)
-        }
+        Source::Instance => each(result, "benches").iter().find(|bench| goal.is_at(text(bench, "instance"), text(bench, "size"))),
         Source::Product(product) => {
             let is_it = |key: &str, n: u64, bench: &Value| bench[key].as_u64() == Some(n);
             each(result, "products")

@@ -150,24 +150,31 @@ fn goldens_are_by_case_and_greedy_steps_are_no_errors() {
 }
 
 #[test]
-fn the_matrix_of_mutants_counts_viable_ones_and_names_the_others() {
-    let mutant = |name: &str, origin: &str, verdict: &str, how: Value| {
-        json!({ "template": "add", "mutant": name, "origin": origin, "verdict": verdict, "how": how, "text": "", "breaks": "a guarantee",
-            "passed": matches!(verdict, "caught" | "equivalent") })
+fn the_matrices_of_mutants_count_viable_ones_and_name_the_others() {
+    let mutant = |name: &str, origin: &str, verdict: &str, gates: &[&str]| {
+        json!({ "template": "add", "mutant": name, "origin": origin, "verdict": verdict, "gates": gates, "text": "why", "breaks": "a guarantee",
+            "field": if name == "w1" { "a null row is slot 0".into() } else { Value::Null }, "passed": matches!(verdict, "caught" | "equivalent" | "survives") })
     };
-    let result = json!({ "passed": 2, "failed": 2, "faults": ["add has 3 viable mutants, and needs four"], "mutants": [
-        mutant("w1", "written", "caught", "assert".into()), mutant("b1", "barrier", "caught", "timeout".into()),
-        mutant("b2", "barrier", "missed", Value::Null), mutant("e1", "bound", "equivalent", Value::Null),
-        mutant("u1", "written", "unviable", Value::Null), mutant("s1", "swapped", "caught", "assert".into())] });
+    let result = json!({ "passed": 3, "failed": 3, "faults": ["no mutant is killed by `timeout` alone"],
+        "gates": { "g1": { "kills": 2, "alone": 1 }, "timeout": { "kills": 1, "alone": 0 } },
+        "mutants": [
+            mutant("w1", "written", "caught", &["g1", "g2"]), mutant("b1", "barrier", "caught", &["timeout"]),
+            mutant("b2", "barrier", "missed", &[]), mutant("b3", "barrier", "survives", &[]), mutant("e1", "bound", "equivalent", &[]),
+            mutant("u1", "written", "unviable", &[]), mutant("c1", "written", "caught-elsewhere", &["g1"]),
+            mutant("s1", "swapped", "caught", &["new-gate"])] });
     let page = page([(Name::Mutants, part(result))]);
-    assert!(page.contains("3 of 4 viable mutants were caught."), "{page}");
+    assert!(page.contains("4 of 6 viable mutants were caught."), "{page}");
     assert!(page.contains("| template | written | parameter step | barrier | bound | accumulator | swapped | all |\n"), "{page}");
-    assert!(page.contains("| add | 1/1 |  | 1/2 |  |  | 1/1 | 3/4 |\n"), "{page}");
-    assert!(page.contains("| template | assert | timeout |\n"), "{page}");
-    assert!(page.contains("| add | 2 | 1 |\n"), "{page}");
+    assert!(page.contains("| add | 2/2 |  | 1/3 |  |  | 1/1 | 4/6 |\n"), "{page}");
+    assert!(page.contains("| g1 | g2 | sanitizer | goldens | new-gate |\n"), "{page}");
+    assert!(page.contains("| add |  |  |  | 1 |  |  | 2 | 1 |  |  | 1 |\n"), "{page}");
+    assert!(page.contains("| **killed by nothing else** |  |  |  |  |  |  | 1 |  |  |  | 1 |\n"), "{page}");
+    assert!(page.contains("| a null row is slot 0 | add / w1 | caught | g1, g2 |\n"), "{page}");
     assert!(page.contains("Missed:\n\n- add / b2 (barrier): a guarantee\n"), "{page}");
-    assert!(page.contains("- add / u1: unviable\n") && page.contains("- add: e1\n"), "{page}");
-    assert!(page.contains("- add has 3 viable mutants, and needs four\n"), "{page}");
+    assert!(page.contains("the template states:\n\n- add / b3 (barrier): why\n"), "{page}");
+    assert!(page.contains("to catch them:\n\n- add / c1 (written): why\n"), "{page}");
+    assert!(page.contains("- add / u1 (written): unviable why\n") && page.contains("- add: e1\n"), "{page}");
+    assert!(page.contains("- no mutant is killed by `timeout` alone\n"), "{page}");
 }
 
 #[test]
