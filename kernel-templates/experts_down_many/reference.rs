@@ -79,5 +79,5 @@ pub fn bench(params: &Params) -> Vec<Bench> {
         args.extend(shape.args());
         Bench { name, dims: shape.dims(), args }
     };
-    exact::bench_shapes(&[512, 4096]).into_iter().map(one).collect()
+    exact::bench_shapes(&[64, 512, 4096]).into_iter().map(one).collect()
 }

@@ -134,12 +134,13 @@ fn broken(params: &Params) -> Case {
     problem.finish("a page that is none", vec![Expected { arg: "o_latent", values, bounds, depth: 21 }], 2)
 }
 
-/// DeepSeek's heads where the latents are as wide as its own.
+/// A decode step of many sequences at numbers of heads on both sides of where the tensor cores bind; and few sequences, with DeepSeek's heads
+/// where the latents are as wide as its own.
 pub fn bench(params: &Params) -> Vec<Bench> {
     let heads = heads_of_bench(params);
-    [(64, 8191, 2), (1, 8191, 64), (8, 32767, 16)]
+    [(16, 64, 8191, 2), (32, 64, 8191, 2), (128, 64, 8191, 2), (heads, 1, 8191, 64), (heads, 8, 32767, 16)]
         .into_iter()
-        .map(|(spans, start, kv_splits)| bench_of(params, heads, spans, start, kv_splits))
+        .map(|(heads, spans, start, kv_splits)| bench_of(params, heads, spans, start, kv_splits))
         .collect()
 }
 

@@ -198,8 +198,12 @@ impl Role {
             Self::EmbedTokens => format!("{root}embed_tokens.weight"),
             Self::Norm if nemotron => format!("{root}norm_f.weight"),
             Self::Norm => format!("{root}norm.weight"),
-            // It stands beside the model, wherever that is: `language_model.model.layers` has `language_model.lm_head`.
-            Self::LmHead => format!("{}lm_head.weight", layer.strip_suffix("model.layers.{layer}").unwrap_or_default()),
+            // It stands beside the model, wherever that is: `language_model.model.layers` has `language_model.lm_head`, and
+            // `model.language_model.layers` has `lm_head`.
+            Self::LmHead => {
+                let outer = layer.strip_suffix(".model.layers.{layer}");
+                outer.map_or_else(|| "lm_head.weight".to_owned(), |outer| format!("{outer}.lm_head.weight"))
+            }
             Self::LayerNorm => in_layer("norm.weight"),
             Self::InputLayernorm => in_layer("input_layernorm.weight"),
             Self::PostAttentionLayernorm | Self::PostAttentionNorm => in_layer("post_attention_layernorm.weight"),

@@ -1,4 +1,4 @@
-// A stored matrix as bf16, for a matrix product with many rows. Used by mistral-small-4-nvfp4.
+// A stored matrix as bf16, for a matrix product with many rows. Used by mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 // Generated from kernel-templates/dequantise/dequantise.cu.jinja; edit that, then `cargo build`.
 #include "dequantise.cuh"
 #include "manifest.cuh"

@@ -1,4 +1,4 @@
-// Rows of the embedding, dequantised. Used by mistral-small-4-nvfp4.
+// Rows of the embedding, dequantised. Used by mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 // Generated from kernel-templates/embedding/embedding.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "embedding.cuh"

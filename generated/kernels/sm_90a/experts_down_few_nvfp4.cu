@@ -1,4 +1,4 @@
-// The last product of experts, for 16 tokens at most. Used by mistral-small-4-nvfp4.
+// The last product of experts, for 16 tokens at most. Used by mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 // Generated from kernel-templates/experts_down_few/experts_down_few.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "experts_down_few.cuh"

@@ -1,4 +1,4 @@
-// The last product of experts, for many tokens: tiles of the pairs sorted by expert. Used by mistral-small-4-nvfp4.
+// The last product of experts, for many tokens: tiles of the pairs sorted by expert. Used by mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 // Generated from kernel-templates/experts_down_many/experts_down_many.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "experts_down_many.cuh"

@@ -1,4 +1,4 @@
-// The first products of experts and what stands between the products, for 16 tokens at most. Used by mistral-small-4-nvfp4.
+// The first products of experts and what stands between the products, for 16 tokens at most. Used by mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 // Generated from kernel-templates/experts_up_few/experts_up_few.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "experts_up_few.cuh"

@@ -1,4 +1,4 @@
-// The first products of experts and what stands between the products, for many tokens: tiles of the pairs sorted by expert. Used by mistral-small-4-nvfp4.
+// The first products of experts and what stands between the products, for many tokens: tiles of the pairs sorted by expert. Used by mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 // Generated from kernel-templates/experts_up_many/experts_up_many.cu.jinja; edit that, then `cargo build`.
 #include "manifest.cuh"
 #include "experts_up_many.cuh"

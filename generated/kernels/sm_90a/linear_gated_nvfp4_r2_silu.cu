@@ -1,4 +1,4 @@
-// y = act(G x) * (U x) for a few rows: two products and what joins them, in one launch. Used by mistral-small-4-nvfp4.
+// y = act(G x) * (U x) for a few rows: two products and what joins them, in one launch. Used by mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 // Generated from kernel-templates/linear_gated/linear_gated.cu.jinja; edit that, then `cargo build`.
 #include "linear_gated.cuh"
 #include "manifest.cuh"

@@ -1,4 +1,4 @@
-// y = W x for a few rows. Used by mistral-small-4-nvfp4.
+// y = W x for a few rows. Used by mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 // Generated from kernel-templates/linear/linear.cu.jinja; edit that, then `cargo build`.
 #include "linear.cuh"
 #include "manifest.cuh"

@@ -94,13 +94,22 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                         &instances::LINEAR_F32_R2,
                         &instances::LINEAR_F32_R4,
                         &instances::LINEAR_F32_R8,
+                        &instances::LINEAR_NVFP4_R1,
+                        &instances::LINEAR_NVFP4_R16,
+                        &instances::LINEAR_NVFP4_R2,
+                        &instances::LINEAR_NVFP4_R4,
+                        &instances::LINEAR_NVFP4_R8,
                     ],
                 )?,
                 Gemm::new(device)?,
                 Some(
                     Dequantise::load(
                         device,
-                        &[&instances::DEQUANTISE_F16, &instances::DEQUANTISE_F32],
+                        &[
+                            &instances::DEQUANTISE_F16,
+                            &instances::DEQUANTISE_F32,
+                            &instances::DEQUANTISE_NVFP4,
+                        ],
                     )?,
                 ),
                 DeviceWorkspace::new(device, matrix_elements)?,
@@ -111,6 +120,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     &instances::EMBEDDING_BF16,
                     &instances::EMBEDDING_F16,
                     &instances::EMBEDDING_F32,
+                    &instances::EMBEDDING_NVFP4,
                 ],
             )?,
             rms_norm: RmsNorm::load(device, &[&instances::RMS_NORM_F32_D4096])?,
@@ -141,6 +151,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     &instances::EXPERTS_UP_FEW_BF16_PLAIN_RELU2,
                     &instances::EXPERTS_UP_FEW_F16_PLAIN_RELU2,
                     &instances::EXPERTS_UP_FEW_F32_PLAIN_RELU2,
+                    &instances::EXPERTS_UP_FEW_NVFP4_PLAIN_RELU2,
                 ],
             )?,
             experts_down_few: ExpertsDownFew::load(
@@ -149,6 +160,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     &instances::EXPERTS_DOWN_FEW_BF16,
                     &instances::EXPERTS_DOWN_FEW_F16,
                     &instances::EXPERTS_DOWN_FEW_F32,
+                    &instances::EXPERTS_DOWN_FEW_NVFP4,
                 ],
             )?,
             experts_sum_f32_bf16: ExpertsSum::load(
@@ -162,6 +174,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     &instances::EXPERTS_UP_MANY_BF16_PLAIN_RELU2,
                     &instances::EXPERTS_UP_MANY_F16_PLAIN_RELU2,
                     &instances::EXPERTS_UP_MANY_F32_PLAIN_RELU2,
+                    &instances::EXPERTS_UP_MANY_NVFP4_PLAIN_RELU2,
                 ],
             )?,
             experts_down_many: ExpertsDownMany::load(
@@ -170,6 +183,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
                     &instances::EXPERTS_DOWN_MANY_BF16,
                     &instances::EXPERTS_DOWN_MANY_F16,
                     &instances::EXPERTS_DOWN_MANY_F32,
+                    &instances::EXPERTS_DOWN_MANY_NVFP4,
                 ],
             )?,
             experts_sum_bf16_bf16: ExpertsSum::load(

@@ -13,6 +13,7 @@ pub const ACCEPT: &[StorageFormat] = &[
     StorageFormat::Bf16,
     StorageFormat::F16,
     StorageFormat::F32,
+    StorageFormat::Nvfp4,
 ];
 
 pub(super) const EMBED_TOKENS: EmbeddingSpec<131072, 4096> = EmbeddingSpec::new(

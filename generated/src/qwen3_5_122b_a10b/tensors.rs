@@ -13,6 +13,7 @@ pub const ACCEPT: &[StorageFormat] = &[
     StorageFormat::Bf16,
     StorageFormat::F16,
     StorageFormat::F32,
+    StorageFormat::Nvfp4,
 ];
 
 pub(super) const EMBED_TOKENS: EmbeddingSpec<248320, 3072> = EmbeddingSpec::new(
@@ -189,7 +190,7 @@ pub(super) const NORM: NormSpec<3072> = NormSpec::new(
     )
     .plus_one();
 pub(super) const LM_HEAD: LinearSpec<248320, 3072> = LinearSpec::new(
-    "model.language_lm_head.weight",
+    "lm_head.weight",
     ACCEPT,
 );
 

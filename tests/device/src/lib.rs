@@ -1,6 +1,7 @@
 //! What runs on a GPU: every kernel instance against a sequential reference in double precision, and its speed.
 
 pub mod cpu;
+pub mod goals;
 pub mod goldens;
 #[cfg(feature = "cuda")]
 pub mod gpu;
@@ -12,6 +13,8 @@ pub mod launch;
 pub mod launched;
 pub mod launches;
 pub mod mutants;
+pub mod report;
+pub mod results;
 pub mod table;
 pub mod template;
 

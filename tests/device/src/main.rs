@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
+use tenon_device_tests::goals::Goals;
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
-use tenon_device_tests::{REFERENCES, goldens, launches, mutants};
+use tenon_device_tests::{REFERENCES, goldens, launches, mutants, report};
 
 const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
@@ -40,7 +41,7 @@ enum Command {
     Goldens(Which),
     /// Counts launches on the device, and compares each step of each golden with its plan: of a build with the feature count-launches.
     Launches(Which),
-    /// Times every instance on the device.
+    /// Checks and times every instance on the device.
     Bench(Which),
     /// Puts faults into kernels, and runs the cases that must catch them.
     Mutants(mutants::Options),
@@ -48,6 +49,8 @@ enum Command {
     #[cfg(feature = "cuda")]
     #[command(hide = true)]
     MutantCase(mutants::ChildOptions),
+    /// Runs all of this, part by part, and writes DEVICE_RESULTS.md.
+    Report(Box<report::Options>),
     /// Puts the JSON files of shards into one table.
     Merge {
         /// The files.
@@ -69,6 +72,9 @@ struct Which {
     /// Only templates with these names, or goldens whose names start so.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only instances that rows of this file name; `bench` takes their sizes and the matrix library's products from there, too.
+    #[arg(long)]
+    goals: Option<PathBuf>,
     /// One of n equal parts, such as 1/4.
     #[arg(long)]
     shard: Option<String>,
@@ -85,6 +91,7 @@ fn main() -> ExitCode {
         Command::List(which) => list(&which),
         Command::Suites(which) => suites(&which),
         Command::Compile(which) => compile(&which).map(|compiled| compiled.iter().all(|c| c.cubin.is_some())),
+        Command::Report(options) => report::report(&options),
         Command::Merge { files } => table::merge(&files).map(|(text, passed)| {
             print!("{text}");
             passed
@@ -116,9 +123,8 @@ fn main() -> ExitCode {
             on_device::launches(&which.only, which.shard.as_deref()).and_then(|results| keep(&which, &results))
         }
         #[cfg(feature = "cuda")]
-        Command::Bench(which) => {
-            compile(&which).and_then(|compiled| on_device::bench(&compiled)).and_then(|results| keep(&which, &results))
-        }
+        Command::Bench(which) => goals(&which)
+            .and_then(|goals| on_device::bench(&compile(&which)?, goals.as_ref()).and_then(|results| keep(&which, &results))),
         #[cfg(not(feature = "cuda"))]
         Command::All(_) | Command::Ops(_) | Command::Goldens(_) | Command::Launches(_) | Command::Bench(_) => {
             Err(WITHOUT_DEVICE.to_owned())
@@ -152,7 +158,15 @@ fn chosen(which: &Which) -> Result<(Vec<Template>, Vec<Instance>), String> {
             instances.push(instance);
         }
     }
+    if let Some(goals) = goals(which)? {
+        instances.retain(|instance| goals.goals.iter().any(|goal| goal.is_of(&instance.name)));
+    }
     Ok((templates, part(instances, which.shard.as_deref())?))
+}
+
+/// What speed is measured against, where that chooses.
+fn goals(which: &Which) -> Result<Option<Goals>, String> {
+    which.goals.as_deref().map(Goals::read).transpose()
 }
 
 /// One of n parts of a list; neighbours are alike, so each part gets some of all.

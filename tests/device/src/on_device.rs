@@ -3,6 +3,7 @@
 mod bench;
 mod launches;
 mod ops;
+mod product;
 
 use serde_json::{Value, json};
 use tenon_core::cuda::Device;

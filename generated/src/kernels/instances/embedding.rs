@@ -24,7 +24,7 @@ pub const EMBEDDING_FP8_E4M3: Instance = instance!(
 pub const EMBEDDING_MXFP4: Instance = instance!(
     "embedding_mxfp4", [name("format", "mxfp4")], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 pub const EMBEDDING_NVFP4: Instance = instance!(
     "embedding_nvfp4", [name("format", "nvfp4")], 0
 );

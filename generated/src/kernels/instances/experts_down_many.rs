@@ -24,7 +24,7 @@ pub const EXPERTS_DOWN_MANY_FP8_E4M3: Instance = instance!(
 pub const EXPERTS_DOWN_MANY_MXFP4: Instance = instance!(
     "experts_down_many_mxfp4", [name("format", "mxfp4")], 98304
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 pub const EXPERTS_DOWN_MANY_NVFP4: Instance = instance!(
     "experts_down_many_nvfp4", [name("format", "nvfp4")], 98304
 );

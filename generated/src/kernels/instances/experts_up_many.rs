@@ -49,8 +49,13 @@ pub const EXPERTS_UP_MANY_MXFP4_CLAMPED_SILU: Instance = instance!(
     "experts_up_many_mxfp4_clamped_silu", [name("format", "mxfp4"), name("form",
     "clamped"), name("act", "silu")], 98304
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 pub const EXPERTS_UP_MANY_NVFP4_GATED_SILU: Instance = instance!(
     "experts_up_many_nvfp4_gated_silu", [name("format", "nvfp4"), name("form", "gated"),
     name("act", "silu")], 98304
+);
+/// nemotron-3-super-120b-a12b.
+pub const EXPERTS_UP_MANY_NVFP4_PLAIN_RELU2: Instance = instance!(
+    "experts_up_many_nvfp4_plain_relu2", [name("format", "nvfp4"), name("form", "plain"),
+    name("act", "relu2")], 98304
 );

@@ -104,23 +104,23 @@ pub const LINEAR_MXFP4_R4: Instance = instance!(
 pub const LINEAR_MXFP4_R8: Instance = instance!(
     "linear_mxfp4_r8", [name("format", "mxfp4"), number("rows", 8)], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 pub const LINEAR_NVFP4_R1: Instance = instance!(
     "linear_nvfp4_r1", [name("format", "nvfp4"), number("rows", 1)], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 pub const LINEAR_NVFP4_R16: Instance = instance!(
     "linear_nvfp4_r16", [name("format", "nvfp4"), number("rows", 16)], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 pub const LINEAR_NVFP4_R2: Instance = instance!(
     "linear_nvfp4_r2", [name("format", "nvfp4"), number("rows", 2)], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 pub const LINEAR_NVFP4_R4: Instance = instance!(
     "linear_nvfp4_r4", [name("format", "nvfp4"), number("rows", 4)], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, nemotron-3-super-120b-a12b, qwen3.5-122b-a10b.
 pub const LINEAR_NVFP4_R8: Instance = instance!(
     "linear_nvfp4_r8", [name("format", "nvfp4"), number("rows", 8)], 0
 );

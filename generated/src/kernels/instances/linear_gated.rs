@@ -179,27 +179,27 @@ pub const LINEAR_GATED_FP8_E4M3_R8_SILU: Instance = instance!(
     "linear_gated_fp8_e4m3_r8_silu", [name("format", "fp8_e4m3"), number("rows", 8),
     name("act", "silu")], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 pub const LINEAR_GATED_NVFP4_R16_SILU: Instance = instance!(
     "linear_gated_nvfp4_r16_silu", [name("format", "nvfp4"), number("rows", 16),
     name("act", "silu")], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 pub const LINEAR_GATED_NVFP4_R1_SILU: Instance = instance!(
     "linear_gated_nvfp4_r1_silu", [name("format", "nvfp4"), number("rows", 1),
     name("act", "silu")], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 pub const LINEAR_GATED_NVFP4_R2_SILU: Instance = instance!(
     "linear_gated_nvfp4_r2_silu", [name("format", "nvfp4"), number("rows", 2),
     name("act", "silu")], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 pub const LINEAR_GATED_NVFP4_R4_SILU: Instance = instance!(
     "linear_gated_nvfp4_r4_silu", [name("format", "nvfp4"), number("rows", 4),
     name("act", "silu")], 0
 );
-/// mistral-small-4-nvfp4.
+/// mistral-small-4-nvfp4, qwen3.5-122b-a10b.
 pub const LINEAR_GATED_NVFP4_R8_SILU: Instance = instance!(
     "linear_gated_nvfp4_r8_silu", [name("format", "nvfp4"), number("rows", 8),
     name("act", "silu")], 0

@@ -53,7 +53,7 @@ pub fn ops(compiled: &[Compiled]) -> Result<Value, String> {
 
 /// The largest shares of the bounds of gate G1 and, where the CPU has such a kernel, of G2.
 #[derive(Clone, Copy, Default)]
-struct Shares {
+pub(super) struct Shares {
     g1: f64,
     g2: Option<f64>,
 }
@@ -76,11 +76,11 @@ impl std::fmt::Display for Shares {
 }
 
 /// A case, and what the CPU computes from its inputs.
-type Both = (Case, Option<Vec<Expected>>);
+pub(super) type Both = (Case, Option<Vec<Expected>>);
 
 /// The cases of each instance, asked for in order. References take longer than kernels, so as many as there are processors are
 /// computed at once.
-fn in_parallel(compiled: &[Compiled]) -> impl FnMut(usize) -> Result<Vec<Both>, String> {
+pub(super) fn in_parallel(compiled: &[Compiled]) -> impl FnMut(usize) -> Result<Vec<Both>, String> {
     let ahead = std::thread::available_parallelism().map_or(2, |n| n.get());
     let mut ready: VecDeque<Result<Vec<Both>, String>> = VecDeque::new();
     move |at| {
@@ -105,7 +105,8 @@ fn cases(one: &Compiled) -> Result<Vec<Both>, String> {
     Ok(cases.into_iter().map(both).collect())
 }
 
-fn instance(gpu: &Gpu, one: &Compiled, cases: Vec<Both>) -> Result<(usize, usize, Shares, Value), String> {
+/// Runs the cases of an instance: how many are good and how many bad, the shares, and all of it as JSON.
+pub(super) fn instance(gpu: &Gpu, one: &Compiled, cases: Vec<Both>) -> Result<(usize, usize, Shares, Value), String> {
     let cubin = &one.cubin.as_ref().ok_or("it does not compile")?.bytes;
     let (mut good, mut bad, mut worst, mut rows) = (0, 0, Shares::default(), Vec::new());
     for (case, by_cpu) in &cases {
