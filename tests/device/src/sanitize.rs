@@ -51,9 +51,6 @@ pub struct Options {
     /// Cases of an instance, at most: the smallest.
     #[arg(long, default_value_t = 6)]
     pub most_cases: usize,
-    /// Runs no planted faults, and therefore shows nothing: for a second shard of one run.
-    #[arg(long)]
-    pub without_faults: bool,
     /// Where machine code is kept between runs.
     #[arg(long, default_value = "target/tenon-cubins")]
     pub cache: PathBuf,

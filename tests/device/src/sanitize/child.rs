@@ -14,6 +14,7 @@ use crate::template::Template;
 
 use super::ChildOptions;
 use super::cases::{of_unwritten, smallest, unwritten};
+use super::log::mark;
 use super::plan::{Line, Plan, State, Unit};
 
 /// Runs a plan up to its end, or until the driver takes no more calls. What kernels do wrong is in the lines.
@@ -45,6 +46,7 @@ pub fn child(options: &ChildOptions) -> Result<bool, String> {
         say(at, "", State::LeftOut(count - cases.len()))?;
         for case in cases {
             say(at, &case.name, State::Started)?;
+            println!("{}", mark(&case.name));
             let state = one(&gpu, &plan, unit, template, instance, &cubin, &case);
             let failed = matches!(state, State::Failed(_));
             say(at, &case.name, state)?;
@@ -64,7 +66,7 @@ fn one(gpu: &Gpu, plan: &Plan, unit: &Unit, template: &Template, instance: &Inst
     let left = if plan.unwritten { unwritten(&args, &plan.reads, &unit.template, case) } else { Vec::new() };
     let launch = || -> Result<Held, String> {
         let geometry = geometry(template, instance, &case.dims)?;
-        let function = gpu.load(cubin, &instance.name, &instance.manifest(), geometry.shared_bytes)?;
+        let function = gpu.load(cubin, &unit.kernel, &instance.manifest(), geometry.shared_bytes)?;
         let mut held = Held::without(gpu, template, &case.args, &left)?;
         run(gpu, &function, geometry, &mut held)?;
         Ok(held)

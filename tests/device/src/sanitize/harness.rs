@@ -29,10 +29,10 @@ struct Chosen<'a> {
     job: Job,
 }
 
-/// A fault with the instances that it may show on: the first whose machine code it changes is run.
+/// A fault in the first instance whose machine code it changes.
 struct Planted<'a> {
     fault: &'a Fault,
-    units: Vec<Unit>,
+    unit: Unit,
 }
 
 /// A plan, and whose it is.
@@ -41,6 +41,13 @@ struct Task {
     of: Of,
     plan: Plan,
     folder: String,
+}
+
+impl Task {
+    /// The units without the planted fault at the end.
+    fn kernels(&self) -> &[Unit] {
+        &self.plan.units[..self.plan.units.len() - usize::from(self.plan.shows.is_some())]
+    }
 }
 
 enum Of {
@@ -81,7 +88,8 @@ pub fn sanitize(options: &Options) -> Result<bool, String> {
     let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &options.cache)?;
     std::fs::create_dir_all(&options.folder).map_err(|e| format!("{}: {e}", options.folder.display()))?;
     let builds: Vec<Nvcc> = Build::ALL.iter().map(|build| nvcc.clone().with_defines(build.defines().iter().copied())).collect();
-    let faults: Vec<&Fault> = settings.fault.iter().filter(|fault| is_asked_for(options, &tools, fault)).collect();
+    // Of all templates, whichever are asked for: they show that the tools see anything at all.
+    let faults: Vec<&Fault> = settings.fault.iter().filter(|fault| tools.contains(&fault.watcher.tool())).collect();
     let mut units: Vec<Vec<Unit>> = Vec::new();
     for (build, nvcc) in Build::ALL.iter().zip(&builds) {
         units.push(compiled(options, &chosen, *build, nvcc)?);
@@ -108,7 +116,7 @@ pub fn sanitize(options: &Options) -> Result<bool, String> {
     let at_once = options.at_once.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, |n| n.get()));
     let outcomes = in_parallel(&tasks, at_once, |task| {
         let outcome = runner.run(task.tool, &task.plan, &options.folder.join(&task.folder));
-        if outcome.as_ref().is_ok_and(|outcomes| outcomes.iter().all(Outcome::is_clean)) {
+        if outcome.as_ref().is_ok_and(|outcomes| outcomes.iter().take(task.kernels().len()).all(Outcome::is_clean)) {
             // What is left behind costs nothing but room.
             let _ = std::fs::remove_dir_all(options.folder.join(&task.folder));
         }
@@ -119,7 +127,7 @@ pub fn sanitize(options: &Options) -> Result<bool, String> {
     for (task, outcome) in tasks.iter().zip(outcomes) {
         let outcomes = outcome?;
         match task.of {
-            Of::Kernels(build) => report.rows.extend(task.plan.units.iter().zip(outcomes).map(|(unit, outcome)| Row {
+            Of::Kernels(build) => report.rows.extend(task.kernels().iter().zip(outcomes).map(|(unit, outcome)| Row {
                 template: unit.template.clone(),
                 instance: unit.instance.clone(),
                 tool: task.tool,
@@ -142,11 +150,6 @@ pub fn sanitize(options: &Options) -> Result<bool, String> {
         std::fs::write(path, json.to_string()).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(json["failed"] == 0)
-}
-
-/// Faults of templates and tools that are asked for. Those of other templates run too: they show that the tool sees anything at all.
-fn is_asked_for(options: &Options, tools: &BTreeSet<Tool>, fault: &Fault) -> bool {
-    !options.without_faults && tools.contains(&fault.watcher.tool())
 }
 
 fn job(root: &Path, template: &Template, instance: &Instance) -> Result<Job, String> {
@@ -172,7 +175,7 @@ fn compiled(options: &Options, chosen: &[Chosen], build: Build, nvcc: &Nvcc) -> 
         let path = options.folder.join(format!("{}.{build}.cubin", cubin.name));
         std::fs::write(&path, &cubin.bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         let (template, instance) = (one.template.name.clone(), one.instance.name.clone());
-        Ok(Unit { template, instance, cubin: path, cases: options.most_cases.max(1) })
+        Ok(Unit { template, kernel: instance.clone(), instance, cubin: path, cases: options.most_cases.max(1) })
     };
     chosen.iter().zip(cubins).map(unit).collect()
 }
@@ -197,7 +200,9 @@ fn plant_all<'a>(
         let nvcc = &builds[usize::from(fault.watcher == Watcher::DeviceAsserts)];
         let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
         for instance in choose(&own) {
-            let jobs = [job(&options.templates, template, instance)?, job(&folder, &changed, instance)?];
+            // Its kernel has the name of the fault, by which reports of it are known.
+            let named = Instance { name: fault.name.clone(), ..instance.clone() };
+            let jobs = [job(&options.templates, template, &named)?, job(&folder, &changed, &named)?];
             let cubins = nvcc.compile(&jobs, 1).map_err(|failures| format!("{}: {}", fault.name, failures[0]))?;
             if cubins[0].bytes == cubins[1].bytes {
                 continue;
@@ -206,7 +211,10 @@ fn plant_all<'a>(
             std::fs::write(&path, &cubins[1].bytes).map_err(|e| format!("{}: {e}", path.display()))?;
             let (template, instance) = (template.name.clone(), instance.name.clone());
             // All cases: which of them shows it is for the tool to say.
-            return Ok(Planted { fault, units: vec![Unit { template, instance, cubin: path, cases: usize::MAX }] });
+            return Ok(Planted {
+                fault,
+                unit: Unit { template, instance, kernel: fault.name.clone(), cubin: path, cases: usize::MAX },
+            });
         }
         Err(format!("{}: it changes the machine code of no instance", fault.name))
     });
@@ -216,27 +224,32 @@ fn plant_all<'a>(
 /// Every tool over every build, in processes of some instances, and every fault in one of its own. The faults come first: their processes
 /// are short.
 fn tasks(options: &Options, settings: &Settings, tools: &BTreeSet<Tool>, units: &[Vec<Unit>], planted: &[Planted]) -> Vec<Task> {
-    let plan = |tool: Tool, units: Vec<Unit>| Plan {
+    let plan = |tool: Tool, units: Vec<Unit>, shows: Option<String>| Plan {
         templates: options.templates.clone(),
         instances: options.instances.clone(),
         unwritten: tool == Tool::Initcheck,
         reads: settings.reads.clone(),
         units,
+        shows,
     };
     let mut tasks = Vec::new();
     for (at, one) in planted.iter().enumerate() {
         let tool = one.fault.watcher.tool();
         let folder = format!("fault-{}", one.fault.name);
-        tasks.push(Task { tool, of: Of::Fault(at), plan: plan(tool, one.units.clone()), folder });
+        tasks.push(Task { tool, of: Of::Fault(at), plan: plan(tool, vec![one.unit.clone()], None), folder });
     }
     for &tool in tools {
         for (build, units) in Build::ALL.iter().zip(units) {
             // Neighbours are alike, so each process gets some of all.
             let processes = units.len().div_ceil(options.of_process.max(1)).max(1);
             for process in 0..processes {
-                let own: Vec<Unit> = units.iter().skip(process).step_by(processes).cloned().collect();
+                let mut own: Vec<Unit> = units.iter().skip(process).step_by(processes).cloned().collect();
+                let fault =
+                    planted.iter().find(|one| one.fault.watcher.tool() == tool && one.fault.watcher != Watcher::DeviceAsserts);
+                own.extend(fault.map(|one| one.unit.clone()));
+                let shows = fault.map(|one| one.fault.shows.clone());
                 let folder = format!("{tool}-{build}-{process}");
-                tasks.push(Task { tool, of: Of::Kernels(*build), plan: plan(tool, own), folder });
+                tasks.push(Task { tool, of: Of::Kernels(*build), plan: plan(tool, own, shows), folder });
             }
         }
     }

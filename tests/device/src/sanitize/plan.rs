@@ -19,6 +19,8 @@ pub struct Plan {
     pub reads: Vec<Reads>,
     /// In this order.
     pub units: Vec<Unit>,
+    /// The last unit is a planted fault that must be reported with these words: a tool that reports it has looked on to the end.
+    pub shows: Option<String>,
 }
 
 /// An instance with its machine code.
@@ -26,8 +28,10 @@ pub struct Plan {
 pub struct Unit {
     /// Its template.
     pub template: String,
-    /// Its name, which is also that of its kernel.
+    /// Its name.
     pub instance: String,
+    /// The name of its kernel: that of the instance, or of the fault that is planted in it.
+    pub kernel: String,
     /// Its machine code.
     pub cubin: PathBuf,
     /// So many of its cases, at most.

@@ -1,6 +1,6 @@
 //! A plan under a tool: as many processes as it takes, each watched and ended where it does not end by itself.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -70,16 +70,17 @@ impl Runner<'_> {
 
     fn once(&self, tool: Tool, folder: &Path, skip: usize) -> Result<Run, String> {
         let (result, log, said) = (result_of(folder), folder.join(format!("log.{skip}")), folder.join(format!("said.{skip}")));
-        for file in [&result, &log] {
-            let _ = std::fs::remove_file(file);
-        }
+        let _ = std::fs::remove_file(&result);
+        let _ = std::fs::remove_file(&log);
         let mut command = Command::new(self.sanitizer);
         command.args(["--tool", tool.name(), "--error-exitcode", &FOUND.to_string()]).args(tool.options());
-        command.args(log::OPTIONS).arg("--log-file").arg(&log);
+        command.args(log::OPTIONS);
         command.arg(&self.program).arg("sanitize-case").arg("--plan").arg(folder.join("plan.json"));
         command.arg("--result").arg(&result).args(["--skip", &skip.to_string()]);
         let errors = File::create(&said).map_err(|e| format!("{}: {e}", said.display()))?;
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).spawn();
+        // The tool and the process that it watches write to the same file, each at its end.
+        let output = File::options().create(true).append(true).open(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+        let child = command.stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
         let child = child.map_err(|e| format!("{}: {e}", self.sanitizer.display()))?;
         let ended = wait(child, self.timeout);
         let read = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
@@ -135,12 +136,12 @@ impl Run {
 /// What a process says of the units from `skip` on that it has reached.
 fn outcomes_of(plan: &Plan, skip: usize, run: &Run) -> Vec<Outcome> {
     let mut outcomes = vec![Outcome::default(); plan.units.len() - skip];
-    let mut launched: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut launched: BTreeSet<usize> = BTreeSet::new();
     for line in run.lines.iter().filter(|line| line.unit < plan.units.len()) {
         let outcome = &mut outcomes[line.unit - skip];
         match &line.state {
             State::LeftOut(cases) => outcome.left_out = *cases,
-            State::Started => *launched.entry(line.unit).or_default() += 1,
+            State::Started => _ = launched.insert(line.unit),
             State::Right => outcome.right.push(line.case.clone()),
             State::Wrong(text) => outcome.faults.push(format!("{}: {text}", line.case)),
             State::Failed(text) => outcome.faults.push(format!("{}: {text}{}", line.case, asserted(&run.said))),
@@ -155,36 +156,40 @@ fn outcomes_of(plan: &Plan, skip: usize, run: &Run) -> Vec<Outcome> {
     }
     for (at, outcome) in outcomes.iter_mut().enumerate() {
         let unit = &plan.units[skip + at];
-        outcome.records =
-            run.log.records.iter().filter(|record| record.kernel.as_ref() == Some(&unit.instance)).cloned().collect();
-        let (cases, seen) =
-            (launched.get(&(skip + at)).copied().unwrap_or(0), run.log.launches.get(&unit.instance).copied().unwrap_or(0));
-        outcome.untold = if cases == 0 {
-            Some(format!("no case ran{}", last_line(&run.said)))
-        } else if seen < cases {
-            Some(format!("{cases} cases ran, and the tool saw {seen} launches"))
-        } else {
-            None
-        };
+        outcome.records = run.log.records.iter().filter(|record| record.kernel.as_ref() == Some(&unit.kernel)).cloned().collect();
+        if !launched.contains(&(skip + at)) {
+            outcome.untold = Some(format!("no case ran{}", last_line(&run.said)));
+        }
     }
     // What belongs to no kernel of the plan belongs to the process: it stands with the first unit, so that it is not lost.
     let is_known =
-        |record: &&Record| record.kernel.as_ref().is_some_and(|name| plan.units.iter().any(|unit| unit.instance == *name));
+        |record: &&Record| record.kernel.as_ref().is_some_and(|name| plan.units.iter().any(|unit| unit.kernel == *name));
     let strangers: Vec<Record> = run.log.records.iter().filter(|record| !is_known(record)).cloned().collect();
     if let Some(first) = outcomes.first_mut() {
         first.records.extend(strangers);
-        let told = run.log.records.len() as u64;
-        if first.untold.is_none() {
-            first.untold = match (run.log.errors, &run.ended) {
-                (None, ended) => Some(format!("the tool has no summary, {ended:?}{}", last_line(&run.said))),
-                (Some(errors), _) if errors > 0 && told == 0 => Some(format!("the tool counts {errors} errors, and tells none")),
-                (Some(0), Ok(FOUND)) => Some("the tool found something, and counts no error".to_owned()),
-                (Some(_), Ok(0 | FOUND)) => None,
-                (Some(_), ended) => Some(format!("the tool ended with {ended:?}{}", last_line(&run.said))),
-            };
-        }
+    }
+    // What makes everything that the tool says of this process doubtful stands with all of its units.
+    if let Some(why) = doubt(plan, run, outcomes.last()) {
+        outcomes.iter_mut().for_each(|outcome| _ = outcome.untold.get_or_insert_with(|| why.clone()));
     }
     outcomes
+}
+
+/// Why the tool may not have seen everything that a process did.
+fn doubt(plan: &Plan, run: &Run, last: Option<&Outcome>) -> Option<String> {
+    match (run.log.errors, &run.ended) {
+        (None, ended) => return Some(format!("the tool has no summary, {ended:?}{}", last_line(&run.said))),
+        (Some(errors), _) if errors > 0 && run.log.records.is_empty() => {
+            return Some(format!("the tool counts {errors} errors, and tells none"));
+        }
+        (Some(0), Ok(FOUND)) => return Some("the tool found something, and counts no error".to_owned()),
+        (Some(_), Ok(0 | FOUND)) => {}
+        (Some(_), ended) => return Some(format!("the tool ended with {ended:?}{}", last_line(&run.said))),
+    }
+    // A process that ended early is followed by one that comes to the fault.
+    let shows = plan.shows.as_ref().filter(|_| run.is_over())?;
+    let is_seen = last.is_some_and(|outcome| outcome.records.iter().any(|record| record.what.contains(shows)));
+    (!is_seen).then(|| "the tool does not see the fault that is planted at the end of its process".to_owned())
 }
 
 /// The assertion that the driver has printed, if it has.
@@ -203,7 +208,13 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        let unit = |name: &str| Unit { template: "op".to_owned(), instance: name.to_owned(), cubin: PathBuf::new(), cases: 9 };
+        let unit = |name: &str| Unit {
+            template: "op".to_owned(),
+            instance: name.to_owned(),
+            kernel: name.to_owned(),
+            cubin: PathBuf::new(),
+            cases: 9,
+        };
         Plan { units: vec![unit("op_a"), unit("op_b")], ..Plan::default() }
     }
 
@@ -221,12 +232,11 @@ mod tests {
             line(1, "y", State::Right),
             line(2, "", State::Over),
         ];
-        let launches = [("op_a".to_owned(), 1), ("op_b".to_owned(), 1)].into();
-        Run { ended: Ok(0), lines, log: Log { errors: Some(0), records: Vec::new(), launches }, said: String::new() }
+        Run { ended: Ok(0), lines, log: Log { errors: Some(0), records: Vec::new() }, said: String::new() }
     }
 
     fn record(kernel: &str) -> Record {
-        Record { kernel: Some(kernel.to_owned()), what: "Race reported".to_owned() }
+        Record { kernel: Some(kernel.to_owned()), case: None, what: "Race reported".to_owned(), count: 1 }
     }
 
     #[test]
@@ -252,14 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_saw_less_than_ran_has_not_told_all() {
+    fn a_tool_that_did_not_end_well_has_not_told_all() {
         let untold = |change: &dyn Fn(&mut Run)| {
             let mut run = good();
             change(&mut run);
             outcomes_of(&plan(), 0, &run).into_iter().find_map(|outcome| outcome.untold).unwrap_or_default()
         };
         assert_eq!(untold(&|_| ()), "");
-        assert_eq!(untold(&|run| run.log.launches.clear()), "1 cases ran, and the tool saw 0 launches");
         assert!(untold(&|run| run.log.errors = None).starts_with("the tool has no summary"));
         assert_eq!(untold(&|run| run.log.errors = Some(3)), "the tool counts 3 errors, and tells none");
         assert!(untold(&|run| run.ended = Ok(FOUND)).starts_with("the tool found something"));
@@ -270,6 +279,22 @@ mod tests {
             run.said = "cannot connect\n".to_owned();
         };
         assert_eq!(untold(&nothing), "no case ran: cannot connect");
+    }
+
+    #[test]
+    fn a_planted_fault_at_the_end_must_be_seen() {
+        let plan = Plan { shows: Some("Race".to_owned()), ..plan() };
+        let outcomes = outcomes_of(&plan, 0, &good());
+        assert!(outcomes.iter().all(|outcome| outcome.untold.is_some()), "{outcomes:?}");
+        let mut run = good();
+        run.log = Log { errors: Some(1), records: vec![record("op_b")] };
+        run.ended = Ok(FOUND);
+        assert!(outcomes_of(&plan, 0, &run)[0].is_clean());
+        // A process that did not come to it is followed by another.
+        run.log = Log { errors: Some(0), records: Vec::new() };
+        run.ended = Ok(0);
+        run.lines.truncate(3);
+        assert!(outcomes_of(&plan, 0, &run)[0].is_clean());
     }
 
     #[test]

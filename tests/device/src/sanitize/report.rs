@@ -32,7 +32,7 @@ pub struct Seen {
     pub why: String,
     /// Who had to see it.
     pub watcher: &'static str,
-    /// In which kernel.
+    /// Where it was planted.
     pub instance: String,
     /// What was reported, where it is what had to be.
     pub text: Option<String>,
@@ -47,7 +47,7 @@ impl Seen {
         let reported: Vec<&str> = if asserts {
             outcome.faults.iter().map(String::as_str).filter(|text| text.contains("Assertion `")).collect()
         } else {
-            let own = outcome.records.iter().filter(|record| record.kernel.as_deref() == Some(instance));
+            let own = outcome.records.iter().filter(|record| record.kernel.as_deref() == Some(fault.name.as_str()));
             own.map(|record| record.what.as_str()).collect()
         };
         let text = reported.iter().find(|text| text.contains(&fault.shows)).map(|text| (*text).to_owned());
@@ -145,7 +145,10 @@ impl Report {
         for row in self.rows.iter().filter(|row| !row.outcome.is_clean()) {
             let outcome = &row.outcome;
             text += &format!("FAIL {} under {}, {}: {}\n", row.instance, row.tool, row.build, row.cell());
-            let records = outcome.records.iter().map(|r| format!("{} ({})", r.what, r.kernel.as_deref().unwrap_or("no kernel")));
+            let records = outcome
+                .records
+                .iter()
+                .map(|r| format!("{}, {} times, {}", r.what, r.count, r.case.as_deref().unwrap_or("no case")));
             let lines: Vec<String> = records.chain(outcome.faults.iter().cloned()).chain(outcome.untold.clone()).collect();
             lines.iter().take(4).for_each(|line| text += &format!("     {line}\n"));
             if lines.len() > 4 {
@@ -216,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_table_says_what_ran_and_what_is_wrong() {
-        let record = Record { kernel: Some("op_b".to_owned()), what: "Race reported".to_owned() };
+        let record = Record { kernel: Some("op_b".to_owned()), case: None, what: "Race reported".to_owned(), count: 1 };
         let reported = Outcome { records: vec![record], ..clean() };
         let rows = vec![
             row("op_a", Tool::Memcheck, clean()),
@@ -252,13 +255,13 @@ mod tests {
     fn a_fault_is_seen_by_its_watcher_and_in_its_kernel_alone() {
         let seen = |watcher, outcome: &Outcome| Seen::new(&fault(watcher, "Race"), "op_a", outcome).text;
         let of = |kernel: &str, what: &str| Outcome {
-            records: vec![Record { kernel: Some(kernel.to_owned()), what: what.to_owned() }],
+            records: vec![Record { kernel: Some(kernel.to_owned()), case: None, what: what.to_owned(), count: 1 }],
             ..clean()
         };
-        assert_eq!(seen(Watcher::Racecheck, &of("op_a", "Race reported")).as_deref(), Some("Race reported"));
+        assert_eq!(seen(Watcher::Racecheck, &of("planted", "Race reported")).as_deref(), Some("Race reported"));
         assert_eq!(seen(Watcher::Racecheck, &of("op_b", "Race reported")), None);
-        assert_eq!(seen(Watcher::Racecheck, &of("op_a", "Invalid read")), None);
-        assert_eq!(seen(Watcher::DeviceAsserts, &of("op_a", "Race reported")), None);
+        assert_eq!(seen(Watcher::Racecheck, &of("planted", "Invalid read")), None);
+        assert_eq!(seen(Watcher::DeviceAsserts, &of("planted", "Race reported")), None);
         let failed = Outcome { faults: vec!["x: CUDA_ERROR_ASSERT; f.cuh:7: Assertion `(Race)` failed.".to_owned()], ..clean() };
         assert!(seen(Watcher::DeviceAsserts, &failed).is_some());
         assert_eq!(seen(Watcher::Racecheck, &failed), None);

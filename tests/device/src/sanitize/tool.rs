@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
-    /// Accesses outside of allocations, misaligned ones, and errors of the driver.
+    /// Accesses outside of allocations, and misaligned ones.
     Memcheck,
     /// Threads that touch the same shared memory without a barrier between them.
     Racecheck,
@@ -35,8 +35,8 @@ impl Tool {
     /// What it is asked beside its name.
     pub fn options(self) -> &'static [&'static str] {
         match self {
-            // Allocations stand apart, so that what leaves one does not land in the next. Bulk copies of tensors are looked at as well.
-            Self::Memcheck => &["--padding", "65536", "--check-tensor-ops", "yes", "--report-api-errors", "explicit"],
+            // Allocations stand apart, so that what leaves one does not land in the next. Errors of the driver the process tells itself.
+            Self::Memcheck => &["--padding", "65536", "--report-api-errors", "no"],
             // Warnings too: a hazard between threads of a warp is one, and no kernel here counts on warps running in step.
             Self::Racecheck => &["--racecheck-report", "analysis", "--racecheck-detect-level", "warn"],
             Self::Synccheck => &[],
