@@ -72,6 +72,9 @@ pub struct Options {
     /// Seconds after which a process is ended.
     #[arg(long, default_value_t = 120.0)]
     pub timeout: f64,
+    /// Seconds after which no process starts, and none goes on: what has not run by then fails.
+    #[arg(long)]
+    pub seconds: Option<f64>,
     /// Compiles everything, and runs nothing: needs no device, and fills the cache.
     #[arg(long)]
     pub compile_only: bool,

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write as _;
+use std::time::Instant;
 
 use tenon_device_cases::Case;
 
@@ -22,6 +23,7 @@ use super::plan::{Line, Plan, State, Unit};
 /// # Errors
 /// A plan that cannot be read, and lines that cannot be written.
 pub fn child(options: &ChildOptions) -> Result<bool, String> {
+    let start = Instant::now();
     let bad = |path: &std::path::Path, e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
     let text = std::fs::read_to_string(&options.plan).map_err(|e| bad(&options.plan, &e))?;
     let plan: Plan = serde_json::from_str(&text).map_err(|e| bad(&options.plan, &e))?;
@@ -30,7 +32,8 @@ pub fn child(options: &ChildOptions) -> Result<bool, String> {
     let instances = Instance::listed(&templates, &plan.instances, &only)?;
     let mut file = File::create(&options.result).map_err(|e| bad(&options.result, &e))?;
     let mut say = |unit: usize, case: &str, state: State| -> Result<(), String> {
-        let line = serde_json::to_string(&Line { unit, case: case.to_owned(), state }).map_err(|e| e.to_string())?;
+        let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let line = serde_json::to_string(&Line { unit, case: case.to_owned(), ms, state }).map_err(|e| e.to_string())?;
         writeln!(file, "{line}").and_then(|()| file.flush()).map_err(|e| bad(&options.result, &e))
     };
     let gpu = Gpu::open()?;

@@ -22,6 +22,9 @@ use super::settings::{Fault, Settings, Watcher, settings};
 use super::tool::{Build, Tool};
 use super::{Options, log};
 
+/// So many cases of the fault at the end of each process: a process that has come to them has shown what it must.
+const CASES_AT_THE_END: usize = 2;
+
 /// An instance that is run, with what nvcc is given for it.
 struct Chosen<'a> {
     template: &'a Template,
@@ -112,7 +115,8 @@ pub fn sanitize(options: &Options) -> Result<bool, String> {
     let start = Instant::now();
     let tasks = tasks(options, &settings, &tools, &units, &planted);
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let runner = Runner { sanitizer: &options.sanitizer, program, timeout: Duration::from_secs_f64(options.timeout) };
+    let deadline = options.seconds.map(|seconds| start + Duration::from_secs_f64(seconds));
+    let runner = Runner { sanitizer: &options.sanitizer, program, timeout: Duration::from_secs_f64(options.timeout), deadline };
     let at_once = options.at_once.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, |n| n.get()));
     let outcomes = in_parallel(&tasks, at_once, |task| {
         let outcome = runner.run(task.tool, &task.plan, &options.folder.join(&task.folder));
@@ -246,7 +250,7 @@ fn tasks(options: &Options, settings: &Settings, tools: &BTreeSet<Tool>, units: 
                 let mut own: Vec<Unit> = units.iter().skip(process).step_by(processes).cloned().collect();
                 let fault =
                     planted.iter().find(|one| one.fault.watcher.tool() == tool && one.fault.watcher != Watcher::DeviceAsserts);
-                own.extend(fault.map(|one| one.unit.clone()));
+                own.extend(fault.map(|one| Unit { cases: CASES_AT_THE_END, ..one.unit.clone() }));
                 let shows = fault.map(|one| one.fault.shows.clone());
                 let folder = format!("{tool}-{build}-{process}");
                 tasks.push(Task { tool, of: Of::Kernels(*build), plan: plan(tool, own, shows), folder });

@@ -97,7 +97,9 @@ fn summary(said: &str) -> Option<u64> {
 /// Lines that are no report: what the tool is, and how the program ended, of which there is its own word.
 fn is_about_itself(said: &str) -> bool {
     let own = ["COMPUTE-SANITIZER", "Target application returned an error", "ERROR SUMMARY", "LEAK SUMMARY"];
-    own.iter().any(|start| said.starts_with(start))
+    // A kernel that has more errors than fit the tool's buffer has been reported by then.
+    let overflows = ["errors were skipped (error buffer overflow)", "Error buffer overflow has been detected"];
+    own.iter().any(|start| said.starts_with(start)) || overflows.iter().any(|text| said.contains(text))
 }
 
 /// The kernel of `name+0x90 in file.cu:11`.
@@ -129,6 +131,8 @@ case ragged tail
 =========     at rms_norm_f32_d72+0x90 in probe.cu:11
 =========     by thread (101,0,0) in block (0,0,0)
 ========= 
+========= 2432 errors were skipped (error buffer overflow).
+========= Warning: Error buffer overflow has been detected. Some records have been dropped
 ========= Target application returned an error
 ========= ERROR SUMMARY: 2 errors
 ";

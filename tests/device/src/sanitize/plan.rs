@@ -45,6 +45,8 @@ pub struct Line {
     pub unit: usize,
     /// The name of the case.
     pub case: String,
+    /// Milliseconds since the process began.
+    pub ms: u64,
     /// What there is to say.
     pub state: State,
 }
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_cut_off_is_none() {
-        let line = Line { unit: 3, case: "ragged \"tail\"".to_owned(), state: State::Failed("ASSERT".to_owned()) };
+        let line = Line { unit: 3, case: "ragged \"tail\"".to_owned(), ms: 7, state: State::Failed("ASSERT".to_owned()) };
         let text = serde_json::to_string(&line).unwrap();
         assert_eq!(lines(&format!("{text}\n{}", &text[..text.len() / 2])), [line]);
     }

@@ -21,6 +21,8 @@ pub struct Runner<'a> {
     pub program: PathBuf,
     /// After this long a process is ended.
     pub timeout: Duration,
+    /// No process starts after this, and none goes on.
+    pub deadline: Option<Instant>,
 }
 
 /// What is known of one unit of a plan.
@@ -58,6 +60,11 @@ impl Runner<'_> {
         std::fs::write(&path, text).map_err(|e| io(&path, e))?;
         let mut outcomes = Vec::new();
         while outcomes.len() < plan.units.len() {
+            if self.deadline.is_some_and(|at| Instant::now() >= at) {
+                let late = Outcome { untold: Some("no time was left".to_owned()), ..Outcome::default() };
+                outcomes.resize(plan.units.len(), late);
+                break;
+            }
             let skip = outcomes.len();
             let run = self.once(tool, folder, skip)?;
             let mut of_run = outcomes_of(plan, skip, &run);
@@ -82,7 +89,8 @@ impl Runner<'_> {
         let output = File::options().create(true).append(true).open(&log).map_err(|e| format!("{}: {e}", log.display()))?;
         let child = command.stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
         let child = child.map_err(|e| format!("{}: {e}", self.sanitizer.display()))?;
-        let ended = wait(child, self.timeout);
+        let left = self.deadline.map_or(self.timeout, |at| at.saturating_duration_since(Instant::now()).min(self.timeout));
+        let ended = wait(child, left);
         let read = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
         Ok(Run { ended, lines: lines(&read(&result)), log: log::read(&read(&log)), said: read(&said) })
     }
@@ -219,7 +227,7 @@ mod tests {
     }
 
     fn line(unit: usize, case: &str, state: State) -> Line {
-        Line { unit, case: case.to_owned(), state }
+        Line { unit, case: case.to_owned(), ms: 0, state }
     }
 
     /// Both units with one case each, seen by the tool.

@@ -38,7 +38,9 @@ impl Tool {
             // Allocations stand apart, so that what leaves one does not land in the next. Errors of the driver the process tells itself.
             Self::Memcheck => &["--padding", "65536", "--report-api-errors", "no"],
             // Warnings too: a hazard between threads of a warp is one, and no kernel here counts on warps running in step.
-            Self::Racecheck => &["--racecheck-report", "analysis", "--racecheck-detect-level", "warn"],
+            Self::Racecheck => {
+                &["--racecheck-report", "analysis", "--racecheck-detect-level", "warn", "--racecheck-num-workers", "2"]
+            }
             Self::Synccheck => &[],
             // What the host reads back may have been left as it was.
             Self::Initcheck => &["--check-api-memory-access", "no"],
