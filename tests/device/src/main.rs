@@ -175,6 +175,8 @@ fn suites(which: &Which) -> Result<bool, String> {
         let count = instances.iter().filter(|instance| instance.template == index).count();
         println!("skipped: kernel {}, {count} instances against their reference and the CPU's kernel", template.name);
     }
+    let settings = which.instances.with_file_name("sanitize.toml");
+    println!("skipped: sanitize, {}", sanitize::suite(&templates, &instances, &settings)?);
     let tests = goldens::tests();
     for case in goldens::CASES {
         println!("skipped: golden {case}, {} tests", tests.iter().filter(|test| test.case == case).count());

@@ -21,8 +21,11 @@ use std::path::PathBuf;
 
 #[cfg(feature = "cuda")]
 pub use child::child;
-pub use harness::sanitize;
+pub use harness::{sanitize, suite};
 pub use tool::{Build, Tool};
+
+/// Instances of a template that are run, where nothing else is said.
+const MOST_INSTANCES: usize = 1;
 
 /// What `sanitize` is asked for.
 #[derive(clap::Args, Clone, Debug)]
@@ -46,7 +49,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',')]
     pub tools: Vec<Tool>,
     /// Instances of a template, at most: the smallest, and then those with values of parameters that are new.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = MOST_INSTANCES)]
     pub most_instances: usize,
     /// Cases of an instance, at most: the smallest.
     #[arg(long, default_value_t = 6)]

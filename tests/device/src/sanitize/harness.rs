@@ -20,7 +20,7 @@ use super::process::{Outcome, Runner};
 use super::report::{Report, Row, Seen};
 use super::settings::{Fault, Settings, Watcher, settings};
 use super::tool::{Build, Tool};
-use super::{Options, log};
+use super::{MOST_INSTANCES, Options, log};
 
 /// So many cases of the fault at the end of each process: a process that has come to them has shown what it must.
 const CASES_AT_THE_END: usize = 2;
@@ -58,6 +58,20 @@ enum Of {
     Kernels(Build),
     /// The planted fault of this number.
     Fault(usize),
+}
+
+/// What `sanitize` would run with its defaults, in words: it needs a device.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn suite(templates: &[Template], instances: &[Instance], path: &Path) -> Result<String, String> {
+    let faults = settings(path)?.fault.len();
+    let count = |(index, _): (usize, &Template)| {
+        let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
+        choose(&own).len().min(MOST_INSTANCES)
+    };
+    let instances: usize = templates.iter().enumerate().map(count).sum();
+    Ok(format!("{} tools over {instances} instances in {} builds, {faults} planted faults", Tool::ALL.len(), Build::ALL.len()))
 }
 
 /// Runs `sanitize`. True where every tool saw every kernel and found nothing, and every planted fault was seen.
