@@ -167,6 +167,7 @@ pub struct Nvcc {
     path: PathBuf,
     version: String,
     cache: PathBuf,
+    flags: Vec<String>,
 }
 
 impl Nvcc {
@@ -180,7 +181,16 @@ impl Nvcc {
             return Err(format!("{} --version fails: {}", path.display(), String::from_utf8_lossy(&output.stderr).trim()));
         }
         let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok(Self { path: path.to_owned(), version, cache: cache.to_owned() })
+        let flags = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
+        Ok(Self { path: path.to_owned(), version, cache: cache.to_owned(), flags })
+    }
+
+    /// Compiles another build of the same instances: each of `defines` is a macro, as `NAME` or `NAME=value`. Without any, machine code
+    /// is that of every other run.
+    #[must_use]
+    pub fn with_defines<'a>(mut self, defines: impl IntoIterator<Item = &'a str>) -> Self {
+        self.flags.extend(defines.into_iter().map(|define| format!("-D{define}")));
+        self
     }
 
     /// Compiles all, `threads` at once, and gives them back in order.
@@ -217,7 +227,7 @@ impl Nvcc {
     fn one(&self, job: &Job) -> Result<Cubin, Failure> {
         let failure = |kind| Failure { name: job.name.clone(), kind };
         let io = |e: std::io::Error| failure(FailureKind::Io(e.to_string()));
-        let key = cache::key(&self.version, &FLAGS, job).map_err(io)?;
+        let key = cache::key(&self.version, &self.flags, job).map_err(io)?;
         let (folder, cached) = (self.cache.join(&key), cache::read(&self.cache.join(&key)));
         let (bytes, report, cached) = match cached {
             Some((bytes, report)) => (bytes, report, true),
@@ -246,7 +256,7 @@ impl Nvcc {
         let (source, cubin) = (folder.join(format!("{}.cu", job.name)), folder.join(cache::CODE));
         fs::write(&source, &job.source).map_err(io)?;
         let mut command = Command::new(&self.path);
-        command.args(FLAGS);
+        command.args(&self.flags);
         for include in &job.include {
             command.arg("-I").arg(include);
         }

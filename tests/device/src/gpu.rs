@@ -69,11 +69,16 @@ impl Gpu {
 
     /// Zeroed memory.
     pub fn zeros(&self, bytes: usize) -> Result<Memory, String> {
-        let size = bytes.max(16);
-        // SAFETY: a fresh allocation, set over its whole size.
-        let pointer = said("allocate", unsafe { result::malloc_sync(size) })?;
-        // SAFETY: as above.
-        said("zero", unsafe { result::memset_d8_sync(pointer, 0, size) })?;
+        let memory = self.unwritten(bytes)?;
+        // SAFETY: a fresh allocation of this size, set as a whole.
+        said("zero", unsafe { result::memset_d8_sync(memory.pointer, 0, bytes.max(16)) })?;
+        Ok(memory)
+    }
+
+    /// Memory that nobody has written; at least one 16-byte piece.
+    pub fn unwritten(&self, bytes: usize) -> Result<Memory, String> {
+        // SAFETY: an allocation touches no other memory.
+        let pointer = said("allocate", unsafe { result::malloc_sync(bytes.max(16)) })?;
         Ok(Memory { pointer, bytes })
     }
 
@@ -203,7 +208,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated by `zeros`, and every launch that used it was waited for. An error here is one that a later call tells.
+        // SAFETY: allocated by `unwritten`, and every launch that used it was waited for. An error here is one that a later call tells.
         let _ = unsafe { result::free_sync(self.pointer) };
     }
 }

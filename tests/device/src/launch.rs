@@ -20,6 +20,16 @@ pub struct Held {
 impl Held {
     /// Uploads the values of all arguments.
     pub fn new(gpu: &Gpu, template: &Template, values: &[(&'static str, Value)]) -> Result<Self, String> {
+        Self::without(gpu, template, values, &[])
+    }
+
+    /// The same, but memory of the arguments `unwritten` is only allocated: a tool that knows what was written sees who reads it.
+    pub fn without(
+        gpu: &Gpu,
+        template: &Template,
+        values: &[(&'static str, Value)],
+        unwritten: &[String],
+    ) -> Result<Self, String> {
         if let Some((stranger, _)) = values.iter().find(|(name, _)| !template.args.iter().any(|a| a.name == *name)) {
             return Err(format!("{} has no argument `{stranger}`", template.name));
         }
@@ -29,6 +39,7 @@ impl Held {
             let value = value.ok_or_else(|| format!("{}: the case has no `{}`", template.name, arg.name))?;
             let is_pointer = arg.ty.ends_with('*');
             let memory = match value {
+                _ if unwritten.contains(&arg.name) => value.bytes().map(|bytes| gpu.unwritten(bytes)).transpose()?,
                 Value::F32(v) => Some(gpu.upload(&bytes(v, |x| x.to_le_bytes()))?),
                 Value::Bf16(v) => Some(gpu.upload(&bytes(v, |x| x.to_le_bytes()))?),
                 Value::I32(v) => Some(gpu.upload(&bytes(v, |x| x.to_le_bytes()))?),

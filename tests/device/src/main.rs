@@ -12,7 +12,7 @@ use tenon_device_tests::goals::Goals;
 use tenon_device_tests::instance::Instance;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
-use tenon_device_tests::{REFERENCES, goldens, launches, mutants, report};
+use tenon_device_tests::{REFERENCES, goldens, launches, mutants, part, report, sanitize};
 
 const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
@@ -51,6 +51,12 @@ enum Command {
     MutantCase(mutants::ChildOptions),
     /// Runs all of this, part by part, and writes DEVICE_RESULTS.md.
     Report(Box<report::Options>),
+    /// Runs kernels under memcheck, racecheck, synccheck and initcheck, in the release build and with assertions on the device.
+    Sanitize(sanitize::Options),
+    /// Runs what one process of `sanitize` is given: it is started under a tool.
+    #[cfg(feature = "cuda")]
+    #[command(hide = true)]
+    SanitizeCase(sanitize::ChildOptions),
     /// Puts the JSON files of shards into one table.
     Merge {
         /// The files.
@@ -81,6 +87,9 @@ struct Which {
     /// Where machine code is kept between runs.
     #[arg(long, default_value = "target/tenon-cubins")]
     cache: PathBuf,
+    /// Compiles kernels with the assertions of `include/contract.cuh`.
+    #[arg(long)]
+    device_asserts: bool,
     /// Where the results go as JSON.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -99,7 +108,10 @@ fn main() -> ExitCode {
         Command::Mutants(options) if cfg!(feature = "cuda") || options.compile_only => mutants::mutants(&options),
         #[cfg(feature = "cuda")]
         Command::MutantCase(options) => mutants::child(&options),
-        Command::Mutants(_) => Err(WITHOUT_DEVICE.to_owned()),
+        Command::Sanitize(options) if cfg!(feature = "cuda") || options.compile_only => sanitize::sanitize(&options),
+        #[cfg(feature = "cuda")]
+        Command::SanitizeCase(options) => sanitize::child(&options),
+        Command::Sanitize(_) | Command::Mutants(_) => Err(WITHOUT_DEVICE.to_owned()),
         #[cfg(feature = "cuda")]
         Command::All(which) => compile(&which).and_then(|compiled| {
             let (mut ops, goldens) = (on_device::ops(&compiled)?, on_device::goldens(&which.only, which.shard.as_deref())?);
@@ -169,14 +181,6 @@ fn goals(which: &Which) -> Result<Option<Goals>, String> {
     which.goals.as_deref().map(Goals::read).transpose()
 }
 
-/// One of n parts of a list; neighbours are alike, so each part gets some of all.
-fn part<T>(list: Vec<T>, shard: Option<&str>) -> Result<Vec<T>, String> {
-    let Some(shard) = shard else { return Ok(list) };
-    let parts = shard.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
-    let (part, of) = parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{shard}` is no part such as 1/4"))?;
-    Ok(list.into_iter().skip(part - 1).step_by(of).collect())
-}
-
 fn list(which: &Which) -> Result<bool, String> {
     let (templates, instances) = chosen(which)?;
     let mut total = 0;
@@ -196,6 +200,8 @@ fn suites(which: &Which) -> Result<bool, String> {
         let count = instances.iter().filter(|instance| instance.template == index).count();
         println!("skipped: kernel {}, {count} instances against their reference and the CPU's kernel", template.name);
     }
+    let settings = which.instances.with_file_name("sanitize.toml");
+    println!("skipped: sanitize, {}", sanitize::suite(&templates, &instances, &settings)?);
     let tests = goldens::tests();
     for case in goldens::CASES {
         println!("skipped: golden {case}, {} tests", tests.iter().filter(|test| test.case == case).count());
@@ -222,7 +228,8 @@ struct Compiled {
 
 fn compile(which: &Which) -> Result<Vec<Compiled>, String> {
     let (templates, instances) = chosen(which)?;
-    let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &which.cache)?;
+    let build = if which.device_asserts { sanitize::Build::DeviceAsserts } else { sanitize::Build::Release };
+    let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &which.cache)?.with_defines(build.defines().iter().copied());
     let mut jobs = Vec::new();
     for instance in &instances {
         let template = &templates[instance.template];
@@ -230,7 +237,8 @@ fn compile(which: &Which) -> Result<Vec<Compiled>, String> {
             name: instance.name.clone(),
             source: instance.render(template)?,
             include: vec![template.folder.clone(), which.templates.join("include")],
-            max_spill_bytes: template.max_spill_bytes,
+            // Assertions keep values alive that the kernel itself has in registers.
+            max_spill_bytes: if which.device_asserts { u64::MAX } else { template.max_spill_bytes },
             dynamic_shared_bytes: 0,
         });
     }

@@ -13,9 +13,9 @@ pub(super) const CODE: &str = "code.cubin";
 /// What ptxas said; written last, so that its presence says that the entry is whole.
 const REPORT: &str = "ptxas.txt";
 
-/// The name of a job's folder: 128 bits of a hash over the version of nvcc, its flags, the source, and every header that the source
+/// The name of a job's folder: 128 bits of a hash over the version of nvcc, its flags with the macros that they define, the source, and every header that the source
 /// reaches in the job's folders.
-pub(super) fn key(version: &str, flags: &[&str], job: &Job) -> io::Result<String> {
+pub(super) fn key(version: &str, flags: &[String], job: &Job) -> io::Result<String> {
     let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
     "second".hash(&mut hashers[1]);
     let headers = headers(job)?;
@@ -79,10 +79,14 @@ mod tests {
         fs::write(at("b.cuh"), "int b;").unwrap();
         fs::write(at("unreached.cuh"), "int c;").unwrap();
         let one = job(folder.path(), "#include \"a.cuh\"\nint main;");
+        let key = |version: &str, flags: &[&str], job: &Job| {
+            key(version, &flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>(), job)
+        };
         let first = key("13.0", &["-O3"], &one).unwrap();
         assert_eq!(first, key("13.0", &["-O3"], &one).unwrap());
         assert_ne!(first, key("13.1", &["-O3"], &one).unwrap());
         assert_ne!(first, key("13.0", &["-O2"], &one).unwrap());
+        assert_ne!(first, key("13.0", &["-O3", "-DCHECKED"], &one).unwrap());
         assert_ne!(first, key("13.0", &["-O3"], &job(folder.path(), "int main;")).unwrap());
         fs::write(at("unreached.cuh"), "int d;").unwrap();
         assert_eq!(first, key("13.0", &["-O3"], &one).unwrap(), "a header that nothing includes");

@@ -9,6 +9,7 @@ while [ $# -gt 0 ]; do
     case "$1" in
         -o) out="$2"; shift;;
         *.cu) source="$1";;
+        -D*) echo "$1" >> "${0%/*}/defines";;
     esac
     shift
 done
@@ -125,6 +126,18 @@ fn the_second_run_takes_results_of_the_first() {
     // Another source of the same name is another job.
     fake.nvcc.compile(&[job("b", "int other;")], 1).unwrap();
     assert_eq!(fake.calls(), ["a.cu", "b.cu", "b.cu"]);
+}
+
+#[test]
+fn a_build_with_other_defines_is_another_build() {
+    let fake = Fake::new();
+    let jobs = [job("k", "int x;")];
+    fake.nvcc.compile(&jobs, 1).unwrap();
+    let checked = fake.nvcc.clone().with_defines(["CHECKED", "LEVEL=2"]);
+    assert!(!checked.compile(&jobs, 1).unwrap()[0].cached, "it would be the machine code of the other build");
+    assert!(fake.nvcc.compile(&jobs, 1).unwrap()[0].cached);
+    assert!(fake.nvcc.clone().with_defines([]).compile(&jobs, 1).unwrap()[0].cached, "without defines it is the same build");
+    assert_eq!(fs::read_to_string(fake.folder.path().join("defines")).unwrap(), "-DCHECKED\n-DLEVEL=2\n");
 }
 
 #[test]

@@ -78,6 +78,21 @@ pub enum Value {
     Step(StepCase),
 }
 
+impl Value {
+    /// Bytes of device memory that it takes; none where it is no memory.
+    pub fn bytes(&self) -> Option<usize> {
+        match self {
+            Self::F32(v) => Some(4 * v.len()),
+            Self::Bf16(v) => Some(2 * v.len()),
+            Self::I32(v) => Some(4 * v.len()),
+            Self::U32(v) => Some(4 * v.len()),
+            Self::Bytes(v) => Some(v.len()),
+            Self::Random(n) | Self::Zeros(n) => Some(*n),
+            Self::Null | Self::Int(_) | Self::Float(_) | Self::Step(_) => None,
+        }
+    }
+}
+
 /// bf16 of these numbers, to the nearest, ties to even, as bits.
 pub fn bf16(values: impl IntoIterator<Item = f32>) -> Vec<u16> {
     values.into_iter().map(to_bf16).collect()
