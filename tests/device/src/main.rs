@@ -9,9 +9,10 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use tenon_compiler::driver::nvcc::{self, Cubin, Job, Nvcc};
 use tenon_device_tests::instance::Instance;
+use tenon_device_tests::launches;
 use tenon_device_tests::table;
 use tenon_device_tests::template::Template;
-use tenon_device_tests::{REFERENCES, goldens, launches, mutants};
+use tenon_device_tests::{REFERENCES, goldens, mutants};
 
 const WITHOUT_DEVICE: &str = "built without a device: build with --features cuda";
 
@@ -36,10 +37,10 @@ enum Command {
     All(Which),
     /// Runs every case of every instance on the device.
     Ops(Which),
-    /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
-    Goldens(Which),
     /// Counts launches on the device, and compares each step of each golden with its plan: of a build with the feature count-launches.
     Launches(Which),
+    /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
+    Goldens(Which),
     /// Times every instance on the device.
     Bench(Which),
     /// Puts faults into kernels, and runs the cases that must catch them.
