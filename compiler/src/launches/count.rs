@@ -173,7 +173,11 @@ impl Walk<'_, '_> {
         if values.contains(&wanted) {
             return Ok(wanted);
         }
-        Err(format!("{} has no instance where {param} is {wanted:?}", op.op))
+        let wanted = match wanted {
+            Param::Number(number) => number.to_string(),
+            Param::Name(name) => name,
+        };
+        Err(format!("{} has no instance where {param} is {wanted}", op.op))
     }
 
     /// The dtype of a layer's cache.

@@ -17,7 +17,8 @@ use crate::program::Program;
 pub fn read(text: &str) -> Result<Step, String> {
     let span = |text: &str| {
         let (tokens, cached) = text.split_once('@').unwrap_or((text, "0"));
-        let number = |text: &str| text.trim().parse::<u64>().ok();
+        // No context is longer than 32 bits count, and no sum of such numbers than 64.
+        let number = |text: &str| text.trim().parse::<u32>().map(u64::from).ok();
         Some(Span { cached: number(cached)?, tokens: number(tokens).filter(|tokens| *tokens > 0)? })
     };
     let of = |part: &str| span(part).ok_or_else(|| format!("`{part}` is no span of tokens, such as 512 or 1@96"));

@@ -6,6 +6,7 @@
 #[cfg(feature = "cuda")]
 mod run;
 pub mod steps;
+pub mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -37,10 +37,10 @@ enum Command {
     All(Which),
     /// Runs every case of every instance on the device.
     Ops(Which),
-    /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
-    Goldens(Which),
     /// Counts launches on the device, and compares each step of each golden with its plan: of a build with the feature count-launches.
     Launches(Which),
+    /// Runs every golden on the device: chunkings, batch mixes, prefix hits, graphs and single launches.
+    Goldens(Which),
     /// Checks and times every instance on the device.
     Bench(Which),
     /// Puts faults into kernels, and runs the cases that must catch them.

@@ -6,9 +6,10 @@ use tenon_compiler::driver;
 use tenon_compiler::launches::{Deployment, Launches, launches};
 use tenon_compiler::model::{Model, Target};
 use tenon_compiler::programs;
+use tenon_core::weights::Checkpoint;
 use tenon_device_tests::goldens::CASES;
 use tenon_device_tests::launches::steps::{LARGEST_BUCKET, SEQUENCES, all};
-use tenon_formats::StorageFormat;
+use tenon_device_tests::launches::stored::stored;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -34,7 +35,8 @@ fn goldens() -> Vec<Model> {
 fn derived(model: &Model) -> Vec<(String, Launches)> {
     let programs = programs(model);
     let program = programs.iter().find(|program| program.target == Target::Sm90a).unwrap();
-    let format = |_, _| Ok(StorageFormat::Bf16);
+    let checkpoint = Checkpoint::open(root().join("tests/golden").join(&model.name)).unwrap();
+    let format = |role, layer| stored(program, &checkpoint, role, layer);
     let deployment = Deployment { kv_dtype: "bf16", largest_bucket: LARGEST_BUCKET, format: &format };
     let mut done = [0; SEQUENCES];
     let steps = all().into_iter().map(|planned| {

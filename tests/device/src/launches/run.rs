@@ -1,12 +1,10 @@
 //! Runs the steps of a golden on a device, and reads the counters before and after each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenon_compiler::architecture::Role;
 use tenon_compiler::launches::{Deployment, Ending, Launches, Span, Step, launches};
 use tenon_compiler::model::{Model as Compiled, Target};
-use tenon_compiler::program::Program;
 use tenon_compiler::programs;
 use tenon_compiler::source::SourceMap;
 use tenon_core::batch::{Batch, PageId, WantLogits};
@@ -15,11 +13,11 @@ use tenon_core::cuda::Device;
 use tenon_core::dtype::KvDtypeName;
 use tenon_core::model::{LoadOptions, Logits, Model, RowSampling};
 use tenon_core::weights::Checkpoint;
-use tenon_formats::StorageFormat;
 use tenon_tests::reference::folder;
 use tenon_tests::run::Sequence;
 
 use super::steps::{LARGEST_BUCKET, LOGIT_ROWS, MANY_CONTEXTS, Planned, SEQUENCES, STEP_TOKENS, TOKENS, Want, all};
+use super::stored::stored;
 use super::{LaunchResults, ModelCounts, StepCounts, name};
 
 /// Tokens of a page.
@@ -85,23 +83,6 @@ fn steps(device: &Arc<Device>, compiled: &Compiled, case: &str, swapped: bool, i
         running.compare(&name, &expected, into, Running::prepared)?;
     }
     Ok(())
-}
-
-/// In which format a checkpoint stores the weight of a role, by its own header.
-fn stored(program: &Program<'_>, checkpoint: &Checkpoint, role: Role, layer: Option<usize>) -> Result<StorageFormat, String> {
-    let kind = layer.map(|layer| program.model.pattern[layer]);
-    let tensor = program.tensors.iter().find(|tensor| tensor.role == role && tensor.kind == kind);
-    let tensor = tensor.ok_or_else(|| format!("the model has no {}", role.field()))?;
-    let mut formats = BTreeSet::new();
-    for name in &tensor.names {
-        let name = name.replace("{layer}", &layer.unwrap_or(0).to_string()).replace("{expert}", "0");
-        let entry = checkpoint.tensor(&name).ok_or_else(|| format!("the checkpoint has no {name}"))?;
-        formats.insert(entry.format.known().ok_or_else(|| format!("{name} is stored as {}", entry.format))?.as_str());
-    }
-    match Vec::from_iter(formats).as_slice() {
-        [one] => StorageFormat::parse(one).ok_or_else(|| format!("{one} is no format")),
-        several => Err(format!("tensors of {} are stored as {several:?}", role.field())),
-    }
 }
 
 /// A model on the device, and its sequences.
