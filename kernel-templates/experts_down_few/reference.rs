@@ -63,7 +63,7 @@ pub fn bench(params: &Params) -> Vec<Bench> {
         let Shape { experts, hidden, intermediate, .. } = shape;
         let mut args = vec![("inner", Value::Random(2 * shape.pairs() * intermediate))];
         args.extend(exact::bench_stack(params.name("format"), experts, hidden, intermediate));
-        args.extend([("down_bias", Value::Null), ("ids", Value::I32(shape.ids(false, &mut Random::new(1))))]);
+        args.extend([("down_bias", Value::Null), ("ids", Value::I32(shape.in_turn()))]);
         args.push(("parts", Value::Zeros(4 * shape.pairs() * hidden)));
         args.extend(shape.args());
         Bench { name, dims: shape.dims(), args }

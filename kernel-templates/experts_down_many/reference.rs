@@ -70,7 +70,7 @@ fn case(params: &Params, shape: Shape, crowd: bool, with_bias: bool, what: &str)
 pub fn bench(params: &Params) -> Vec<Bench> {
     let one = |(name, shape): (String, Shape)| {
         let Shape { experts, hidden, intermediate, .. } = shape;
-        let (order, offsets) = sorted(&shape.ids(false, &mut Random::new(1)), experts);
+        let (order, offsets) = sorted(&shape.in_turn(), experts);
         let mut args = vec![("inner", Value::Random(2 * shape.pairs() * intermediate))];
         args.extend(exact::bench_stack(params.name("format"), experts, hidden, intermediate));
         args.push(("down_bias", Value::Null));

@@ -58,6 +58,12 @@ impl Shape {
         }
         ids
     }
+
+    /// Experts in turn, so that as many have tokens as `[cost]` counts: random ones would leave some out, and their bytes would be counted
+    /// all the same. The step between neighbours has no factor in common with the numbers of experts of benches, which are powers of two.
+    pub fn in_turn(&self) -> Vec<i32> {
+        (0..self.pairs()).map(|pair| (pair * 37 % self.experts) as i32).collect()
+    }
 }
 
 /// The pairs sorted by expert, those of an expert in their order; after them, pairs that nothing reads. And where each expert begins.

@@ -80,7 +80,7 @@ pub fn bench(params: &Params) -> Vec<Bench> {
         args.extend([
             ("gate_bias", Value::Null),
             ("up_bias", Value::Null),
-            ("ids", Value::I32(shape.ids(false, &mut Random::new(1)))),
+            ("ids", Value::I32(shape.in_turn())),
         ]);
         args.extend([
             ("inner", Value::Zeros(2 * shape.pairs() * intermediate)),

@@ -82,7 +82,7 @@ pub fn bench(params: &Params) -> Vec<Bench> {
     }
     let one = |(name, shape): (String, Shape)| {
         let Shape { experts, hidden, intermediate, rows, .. } = shape;
-        let (order, offsets) = sorted(&shape.ids(false, &mut Random::new(1)), experts);
+        let (order, offsets) = sorted(&shape.in_turn(), experts);
         let mut args = vec![("x", Value::Random(2 * rows * hidden))];
         args.extend(exact::bench_stack(params.name("format"), 2 * experts, intermediate, hidden));
         args.extend([("gate_bias", Value::Null), ("up_bias", Value::Null)]);

@@ -127,5 +127,7 @@ pub fn bench(params: &Params) -> Vec<Bench> {
             ],
         }
     };
-    [(24576, 4096), (4096, 4096), (1024, 4096)].map(|(out, inputs)| one(out, inputs)).into()
+    // Large, and the projections of an 8B model; then as many bytes as the experts of a token have.
+    let sizes = [(24576, 4096), (4096, 4096), (1024, 4096), (12288, 2048), (2048, 6144), (16384, 3072)];
+    sizes.map(|(out, inputs)| one(out, inputs)).into()
 }

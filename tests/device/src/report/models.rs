@@ -101,3 +101,23 @@ fn answer(log: &Path) -> Option<Value> {
     let start = text.find("\n{\n").map(|at| at + 1).or(text.starts_with("{\n").then_some(0))?;
     serde_json::Deserializer::from_str(&text[start..]).into_iter().next()?.ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_found_among_what_the_server_says() {
+        let log = std::env::temp_dir().join(format!("tenon-answer-{}", std::process::id()));
+        let of = |text: &str| {
+            std::fs::write(&log, text).unwrap();
+            answer(&log)
+        };
+        let json = "{\n  \"runs\": [\n    {\n      \"concurrency\": 8\n    }\n  ]\n}\n";
+        assert_eq!(of(json).unwrap()["runs"][0]["concurrency"], 8);
+        assert_eq!(of(&format!("prompt 512, {{8}} at a time\n{json}warning: late\n")).unwrap()["runs"][0]["concurrency"], 8);
+        assert_eq!(of("error: no such model\n"), None);
+        assert_eq!(of("{\n  \"runs\": ["), None);
+        std::fs::remove_file(&log).unwrap();
+    }
+}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::page::table;
-use super::speed::judged;
+use super::speed::{judged, summary};
 use super::{each, lines, text};
 use crate::goals::{Anchor, Goal, Goals, Load, Phase, Source, Unit};
 
@@ -12,11 +12,16 @@ pub fn section(result: &Value, speed: &Value, goals: &Goals) -> String {
     let mut page = "Random weights of the real shapes, loaded and run by `tenon-server bench`. A decode reads the weights of a token once per step, and the \
                     caches of all sequences; the share is of a copy's bandwidth in the same process.\n\n"
         .to_owned();
-    let models = goals.goals.iter().filter_map(|goal| match goal.source() {
-        Some(Source::Model(load)) => Some((goal, load)),
-        _ => None,
-    });
-    let rows: Vec<Vec<String>> = models.map(|(goal, load)| row(goal, load, result, speed)).collect();
+    let models: Vec<(&Goal, &Load)> = goals
+        .goals
+        .iter()
+        .filter_map(|goal| match goal.source() {
+            Some(Source::Model(load)) => Some((goal, load)),
+            _ => None,
+        })
+        .collect();
+    page += &summary(models.iter().map(|(goal, load)| (*goal, value(goal, load, result, speed))));
+    let rows: Vec<Vec<String>> = models.iter().map(|(goal, load)| row(goal, load, result, speed)).collect();
     page += &table(&["work", "measured", "must", "anchor", "stated"], &rows);
     let mut runs = Vec::new();
     for model in each(result, "models") {

@@ -17,6 +17,16 @@ struct Shares {
 }
 
 impl Shares {
+    fn with(self, other: &Self) -> Self {
+        Self {
+            instances: self.instances + other.instances,
+            outputs: self.outputs + other.outputs,
+            faults: self.faults + other.faults,
+            g1: most(self.g1, other.g1),
+            g2: most(self.g2, other.g2),
+        }
+    }
+
     fn row(&self, name: &str) -> Vec<String> {
         let count = |n: usize| n.to_string();
         vec![name.to_owned(), count(self.instances), count(self.outputs), count(self.faults), share(self.g1), share(self.g2)]
@@ -59,7 +69,9 @@ pub fn section(result: &Value) -> String {
     let mut page = "The largest share of its bound that an output uses: G1 against a sequential reference in double precision, G2 against the \
                     CPU's kernel in f32, where the CPU has one for the same op.\n\n"
         .to_owned();
-    page += &table(&head, &of(&templates));
+    let mut rows = of(&templates);
+    rows.push(templates.values().fold(Shares::default(), Shares::with).row("**all**"));
+    page += &table(&head, &rows);
     page += "\n";
     page += &table(&["class", "instances", "outputs", "faults", "G1", "G2"], &of(&classes));
     page + &lines("What failed:", &faults)

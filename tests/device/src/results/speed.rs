@@ -23,8 +23,9 @@ pub fn section(result: &Value, goals: &Goals) -> String {
         (None, true) => " The libraries were not run.\n\n".to_owned(),
         (None, false) => format!(" The libraries are those of {}.\n\n", versions.join(", ")),
     };
-    let kernels = goals.goals.iter().filter(|goal| !matches!(goal.source(), Some(Source::Model(_)) | None));
-    let rows: Vec<Vec<String>> = kernels.map(|goal| row(goal, result, goals)).collect();
+    let kernels: Vec<&Goal> = goals.goals.iter().filter(|goal| !matches!(goal.source(), Some(Source::Model(_)) | None)).collect();
+    page += &summary(kernels.iter().map(|goal| (*goal, value(goal, result, goals))));
+    let rows: Vec<Vec<String>> = kernels.iter().map(|goal| row(goal, result, goals)).collect();
     page += &table(&["work", "time", "TB/s", "TFLOP/s", "in the unit of its goals", "must", "anchor", "peers", "stated"], &rows);
     page + &lines("What failed:", &each(result, "faults").iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
 }
@@ -113,10 +114,35 @@ fn time(us: f64) -> String {
     if us < 1000.0 { format!("{us:.1} us") } else { format!("{:.3} ms", us / 1e3) }
 }
 
+/// How many of the goals that must be reached are.
+pub fn summary<'a>(values: impl Iterator<Item = (&'a Goal, Option<f64>)>) -> String {
+    let (mut met, mut under, mut unknown) = (0, Vec::new(), 0);
+    for (goal, value) in values {
+        match (goal.must, value) {
+            (None, _) => {}
+            (Some(_), None) => unknown += 1,
+            (Some(must), Some(value)) if share(goal.unit, value, must) < 1.0 => under.push(goal.work.as_str()),
+            _ => met += 1,
+        }
+    }
+    let names = if under.is_empty() { String::new() } else { format!(" ({})", under.join("; ")) };
+    format!(
+        "Of {} goals that must be reached, {met} are met, {} are under{names} and {unknown} are not measured.\n\n",
+        met + under.len() + unknown,
+        under.len()
+    )
+}
+
+/// What was measured by what is to be reached: over 1, better.
+fn share(unit: Unit, value: f64, goal: f64) -> f64 {
+    if unit.is_rate() { value / goal } else { goal / value }
+}
+
 /// A goal, whether it is met, and how far what was measured is from it: over 100%, better.
 pub fn judged(unit: Unit, value: Option<f64>, goal: Option<f64>) -> String {
     let Some(goal) = goal else { return String::new() };
     let Some(value) = value else { return format!("{}: not measured", unit.show(goal)) };
-    let share = if unit.is_rate() { value / goal } else { goal / value };
-    format!("{}: {} ({:.0}%)", unit.show(goal), if share >= 1.0 { "met" } else { "**under**" }, 100.0 * share)
+    let share = share(unit, value, goal);
+    // Rounded down: what is just under is not 100%.
+    format!("{}: {} ({}%)", unit.show(goal), if share >= 1.0 { "met" } else { "**under**" }, (100.0 * share).floor())
 }

@@ -90,6 +90,7 @@ fn what_did_not_run_is_said_and_goals_stand_there_all_the_same() {
         assert!(page.contains(&format!("| {} | not run |  |\n", name.title())), "{page}");
         assert!(page.contains(&format!("## {}\n\nNot run.\n", name.title())), "{page}");
     }
+    assert!(page.contains("Of 3 goals that must be reached, 0 are met, 0 are under and 3 are not measured.\n"), "{page}");
     for goal in goals().goals {
         assert!(with(&page, &format!("| {} | not measured", goal.work)).len() == 1, "{}: {page}", goal.work);
     }
@@ -133,6 +134,7 @@ fn shares_of_bounds_are_the_largest_of_a_template_and_of_a_class() {
     let page = page([(Name::Ops, part(result))]);
     assert!(page.contains("| add | 1 | 2 | 0 | 0.500 | 0.125 |\n"), "{page}");
     assert!(page.contains("| sum | 2 | 1 | 2 | 0.750 | 2.000 |\n"), "{page}");
+    assert!(page.contains("| **all** | 3 | 3 | 2 | 0.750 | 2.000 |\n"), "{page}");
     assert!(page.contains("| elementwise | 1 | 2 | 0 | 0.500 | 0.125 |\n"), "{page}");
     assert!(page.contains("What failed:\n\n- sum_1, c: element 3\n- sum_2: it does not compile\n"), "{page}");
 }
@@ -239,6 +241,7 @@ fn goals_are_met_or_under_by_the_measurements_of_the_same_run() {
         page.contains("The libraries are those of cudnn 9.1.0, torch 2.11.") || page.contains("torch 2.11, cudnn 9.1.0."),
         "{page}"
     );
+    assert!(page.contains("Of 3 goals that must be reached, 2 are met, 1 are under (scan) and 0 are not measured.\n"), "{page}");
     assert!(page.contains("- odd is not timed: 1 of its 3 cases are wrong\n"), "{page}");
     let mut alone = speed();
     alone["peers"] = json!({ "error": "no module named torch" });
@@ -259,6 +262,7 @@ fn whole_models_are_judged_by_the_rate_of_the_matrix_library_too() {
     let page = page([(Name::Models, part(result)), (Name::Speed, part(speed()))]);
     assert!(page.contains("| llama, decode | 900 tok/s |  | 1000 tok/s: **under** (90%) |  |\n"), "{page}");
     assert!(page.contains("| llama, prefill | 60% of cuBLAS | 55% of cuBLAS: met (109%) |  |  |\n"), "{page}");
+    assert!(page.contains("Of 1 goals that must be reached, 1 are met, 0 are under and 0 are not measured.\n"), "{page}");
     assert!(page.contains("| llama | 512 | 8 | 48000 | 900.0 | 2000 | 47% |\n"), "{page}");
     assert!(page.contains("- large: no checkpoint\n"), "{page}");
 }
