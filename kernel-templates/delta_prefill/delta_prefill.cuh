@@ -61,16 +61,16 @@ template <int KEY_DIM, int CHUNK> __device__ __forceinline__ void invert(int lan
 }
 
 // c += a b where a is split, and b is part (row, column) of an inverse or of what it is made of: three of the four products, for the fourth is
-// 2^-16 of them.
+// 2^-16 of them, in sums of their own that do not wait for each other.
 template <int KEY_DIM, int CHUNK>
-__device__ __forceinline__ void add_part(int lane, float (&c)[8], const unsigned (&high)[4], const unsigned (&low)[4], DeltaStage<KEY_DIM, CHUNK>& stage, int row,
+__device__ __forceinline__ void add_part(int lane, float (&c)[3][PART_SHARE], const unsigned (&high)[4], const unsigned (&low)[4], DeltaStage<KEY_DIM, CHUNK>& stage, int row,
                                          int column) {
     unsigned b[4], b_low[4];
     load_matrices(b, by_rows(lane, stage.solve, row * MMA_TILE, column * MMA_TILE));
     load_matrices(b_low, by_rows(lane, stage.solve_low, row * MMA_TILE, column * MMA_TILE));
-    warp_product(c, high, b);
-    warp_product(c, low, b);
-    warp_product(c, high, b_low);
+    warp_product(c[0], high, b);
+    warp_product(c[1], low, b);
+    warp_product(c[2], high, b_low);
 }
 
 // The inputs of a value head from the first token of a span.
@@ -86,28 +86,36 @@ struct DeltaInputs {
 // Asks for a chunk that this warpgroup prepares later.
 template <int KEY_DIM> __device__ __forceinline__ void expect(int thread, const DeltaInputs& from, int first, int tokens) {
     constexpr int TILES = ceil_div(KEY_DIM, TILE_COLUMNS);
-    const long long scalar = static_cast<long long>(first) * from.heads;
     const bf16* row = from.qkv + static_cast<long long>(first) * from.width;
     expect_rows<TILES>(thread, row + from.q, from.width, tokens);
     expect_rows<TILES>(thread, row + from.k, from.width, tokens);
     expect_rows<1>(thread, row + from.v, from.width, tokens);
-    expect_rows<1>(thread, from.a + scalar, from.heads, tokens);
-    expect_rows<1>(thread, from.b + scalar, from.heads, tokens);
 }
+
+// What a chunk's tokens say of themselves, two of them in each lane of a warp.
+template <int CHUNK> struct DeltaScalars {
+    static constexpr int EACH = CHUNK / WARP;
+    float a[EACH], b[EACH];
+
+    // By the first warp of a warpgroup, which alone needs them.
+    __device__ __forceinline__ void load(int thread, const DeltaInputs& from, int first, int tokens) {
+        if (thread >= WARP) return;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const long long scalar = static_cast<long long>(first + min(thread * EACH + i, tokens - 1)) * from.heads;
+            a[i] = from.a[scalar], b[i] = from.b[scalar];
+        }
+    }
+};
 
 // Loads a chunk, and computes everything that all rows of the state share. For a preparing warpgroup.
 template <int KEY_DIM, int CHUNK>
-__device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, DeltaStage<KEY_DIM, CHUNK>& stage, int first, int tokens) {
+__device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, const DeltaScalars<CHUNK>& scalars, DeltaStage<KEY_DIM, CHUNK>& stage, int first,
+                                        int tokens) {
     using Stage = DeltaStage<KEY_DIM, CHUNK>;
     constexpr int PARTS = CHUNK / MMA_TILE, EACH = CHUNK / WARP;
     const int group = threadIdx.x / GROUP, warp = thread / WARP, lane = thread % WARP;
     const bf16* row = from.qkv + static_cast<long long>(first) * from.width;
-    float a[EACH] = {}, b[EACH] = {};
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const long long scalar = static_cast<long long>(first + min(lane * EACH + i, tokens - 1)) * from.heads;
-        if (warp == 0) a[i] = from.a[scalar], b[i] = from.b[scalar];
-    }
     load_rows<Stage::TILES>(thread, stage.k, row + from.k, from.width, KEY_DIM, tokens);
     load_rows<Stage::TILES>(thread, stage.q, row + from.q, from.width, KEY_DIM, tokens);
     load_rows<1>(thread, stage.v, row + from.v, from.width, from.rows, tokens);
@@ -117,8 +125,8 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, Del
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
             const int at = lane * EACH + i;
-            own[i] = at < tokens ? from.decay * static_cast<double>(softplus(a[i] + from.bias)) : 0.0;
-            stage.beta[at] = at < tokens ? delta_beta(b[i]) : 0.0f;
+            own[i] = at < tokens ? from.decay * static_cast<double>(softplus(scalars.a[i] + from.bias)) : 0.0;
+            stage.beta[at] = at < tokens ? delta_beta(scalars.b[i]) : 0.0f;
         }
         set_decays<CHUNK>(stage.decays, own);
     }
@@ -133,13 +141,18 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, Del
         const bool of_query = thread < CHUNK;
         const int token = thread % CHUNK;
         const unsigned char* tiles = of_query ? stage.q : stage.k;
-        float squares = 0.0f;
-#pragma unroll 4
+        float squares[4] = {};
+#pragma unroll
         for (int n = 0; n < KEY_DIM / 8; n++) {
             const uint4 eight = *reinterpret_cast<const uint4*>(tiles + n / 8 * TILE_BYTES + swizzled(token, n % 8));
-            for (unsigned two : {eight.x, eight.y, eight.z, eight.w}) squares += low_half(two) * low_half(two) + high_half(two) * high_half(two);
+            const unsigned twos[4] = {eight.x, eight.y, eight.z, eight.w};
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                squares[i] += low_half(twos[i]) * low_half(twos[i]);
+                squares[i] += high_half(twos[i]) * high_half(twos[i]);
+            }
         }
-        const float length = sqrtf(squares + DELTA_NORM_EPS);
+        const float length = sqrtf((squares[0] + squares[1]) + (squares[2] + squares[3]) + DELTA_NORM_EPS);
         if (of_query) {
             const float scale = 1.0f / (length * sqrtf(static_cast<float>(KEY_DIM)));
             stage.q_scale[token] = scale;
@@ -185,14 +198,18 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, Del
             load_matrices_transposed(x_low[i], by_rows(lane, stage.solve_low, at, at));
             continue;
         }
-        float sum[8] = {}, result[8] = {};
+        float sum[3][PART_SHARE] = {}, result[3][PART_SHARE] = {};
         unsigned high[4], low[4];
 #pragma unroll
         for (int j = 0; j < i; j++)
             if (j >= warp) add_part(lane, sum, x[j], x_low[j], stage, i, j);
-        split_columns(sum, 0, high, low);
+#pragma unroll
+        for (int n = 0; n < PART_SHARE; n++) sum[0][n] += sum[1][n] + sum[2][n];
+        split_columns(sum[0], 0, high, low);
         add_part(lane, result, high, low, stage, i, i);
-        split_columns(result, 0, x[i], x_low[i]);
+#pragma unroll
+        for (int n = 0; n < PART_SHARE; n++) result[0][n] += result[1][n] + result[2][n];
+        split_columns(result[0], 0, x[i], x_low[i]);
     }
     prepared(group);
 #pragma unroll
@@ -205,7 +222,7 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, Del
 }
 
 // c += a b^T where a is 64 columns, split, and b is split into two tiles.
-__device__ __forceinline__ void add_split(float (&c)[32], const unsigned (&high)[4][4], const unsigned (&low)[4][4], const unsigned char* tile_high, const unsigned char* tile_low) {
+__device__ __forceinline__ void add_split(float (&c)[TILE_SHARE], const unsigned (&high)[4][4], const unsigned (&low)[4][4], const unsigned char* tile_high, const unsigned char* tile_low) {
     const unsigned long long b = along_columns(shared_address(tile_high)), b_low = along_columns(shared_address(tile_low));
 #pragma unroll
     for (int part = 0; part < 4; part++) {
@@ -223,8 +240,11 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
     const int first = blockIdx.x * ROWS_OF_BLOCK, head = blockIdx.y, rows = min(ROWS_OF_BLOCK, VALUE_DIM - first);
     const int group = threadIdx.x / GROUP, lane = threadIdx.x % WARP, column = threadIdx.x % GROUP / WARP * ROWS_OF_WARP;
     // Columns that only pad a matrix, and pairs of a token with a later one, take part in products, so they hold zeros.
-    for (int i = threadIdx.x; i < static_cast<int>(STAGES * sizeof(Stage) / 16); i += CHUNK_THREADS)
-        reinterpret_cast<uint4*>(shared)[i] = make_uint4(0, 0, 0, 0);
+    if constexpr (KEY_DIM % TILE_COLUMNS != 0) {
+        clear(shared, STAGES * sizeof(Stage));
+    } else {
+        for (int i = 0; i < STAGES; i++) clear(stages[i].solve, 4 * TILE_BYTES);
+    }
     written_for_products();
     wait_for_previous();
     if (static_cast<int>(blockIdx.z) >= step.counts[COUNT_PREFILL]) return;
@@ -247,11 +267,17 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
         const DeltaInputs from = {layer.qkv + static_cast<long long>(chunks.first) * width, layer.a + scalar, layer.b + scalar, q, q + keys,
                                   2 * keys + head * VALUE_DIM + first, width, layer.value_heads, rows, layer.dt_bias[head],
                                   static_cast<double>(layer.decay[head]) * LOG2_E};
+        DeltaScalars<CHUNK> scalars = {}, next = {};
+        if (group <= chunks.count) next.load(threadIdx.x % GROUP, from, chunks.begin(group - 1), chunks.tokens(group - 1));
         for (int chunk = group - 1; chunk < chunks.count; chunk += PREPARING) {
             const int at = chunk % STAGES, later = chunk + PREPARING, thread = anew(threadIdx.x % GROUP);
             if (chunk >= STAGES) take_room(at);
-            if (later < chunks.count) expect<KEY_DIM>(thread, from, chunks.begin(later), chunks.tokens(later));
-            prepare(thread, from, stages[at], chunks.begin(chunk), chunks.tokens(chunk));
+            scalars = next;
+            if (later < chunks.count) {
+                next.load(thread, from, chunks.begin(later), chunks.tokens(later));
+                expect<KEY_DIM>(thread, from, chunks.begin(later), chunks.tokens(later));
+            }
+            prepare(thread, from, scalars, stages[at], chunks.begin(chunk), chunks.tokens(chunk));
             give_stage(at);
         }
         start_next();

@@ -15,6 +15,8 @@ constexpr int GROUP = 4 * WARP, PREPARING = 2, STAGES = 3;
 constexpr int CHUNK_THREADS = (1 + PREPARING) * GROUP;
 constexpr int ROWS_OF_WARP = 16, ROWS_OF_BLOCK = 64;
 constexpr int TILE_COLUMNS = 64, TILE_BYTES = 64 * 128;
+// Elements of a product that a thread holds: of 64 x 64 by a warpgroup, of 16 x 16 by a warp.
+constexpr int TILE_SHARE = 64 * 64 / GROUP, PART_SHARE = MMA_TILE * MMA_TILE / WARP;
 constexpr double LOG2_E = 1.4426950408889634;  // of decays, which are powers of 2
 
 // Registers of a thread after the roles are known: the state and its operands are in those of warpgroup 0.
@@ -36,6 +38,11 @@ __device__ __forceinline__ void give_stage(int stage) { asm volatile("bar.arrive
 __device__ __forceinline__ void take_stage(int stage) { asm volatile("bar.sync %0, %1;" ::"r"(1 + stage), "n"(2 * GROUP) : "memory"); }
 __device__ __forceinline__ void give_room(int stage) { asm volatile("bar.arrive %0, %1;" ::"r"(1 + STAGES + stage), "n"(2 * GROUP) : "memory"); }
 __device__ __forceinline__ void take_room(int stage) { asm volatile("bar.sync %0, %1;" ::"r"(1 + STAGES + stage), "n"(2 * GROUP) : "memory"); }
+
+// Zeros in shared memory, by the whole block.
+__device__ __forceinline__ void clear(unsigned char* from, int bytes) {
+    for (int i = threadIdx.x * 16; i < bytes; i += CHUNK_THREADS * 16) *reinterpret_cast<uint4*>(from + i) = make_uint4(0, 0, 0, 0);
+}
 
 // Keeps the compiler from moving uses of registers across the start or the wait of the products that own them.
 template <int LEN> __device__ __forceinline__ void hold(float (&c)[LEN]) {
@@ -137,7 +144,7 @@ __device__ __forceinline__ void store_matrices_transposed(const void* row, const
 }
 
 // left += a b, right likewise: a of 16 x 16, b of 16 x 16 by its two halves. By one warp.
-__device__ __forceinline__ void warp_product(float (&c)[8], const unsigned (&a)[4], const unsigned (&b)[4]) {
+__device__ __forceinline__ void warp_product(float (&c)[PART_SHARE], const unsigned (&a)[4], const unsigned (&b)[4]) {
     mma(reinterpret_cast<float(&)[4]>(c[0]), a, b[0], b[1]);
     mma(reinterpret_cast<float(&)[4]>(c[4]), a, b[2], b[3]);
 }
@@ -159,12 +166,12 @@ __device__ __forceinline__ void split_slice(const float (&state)[LEN], int slice
 }
 
 // d += a b^T (64 x 64) where a is columns 16 `part` .. of the sum, and b are tiles, as along_columns tells where.
-__device__ __forceinline__ void add_inner(float (&d)[32], const unsigned (&a)[4], unsigned long long tiles, int part) {
+__device__ __forceinline__ void add_inner(float (&d)[TILE_SHARE], const unsigned (&a)[4], unsigned long long tiles, int part) {
     product<64, 0>(d, a, tiles + (part / 4 * TILE_BYTES + part % 4 * 32) / 16);
 }
 
 // c = x y^T for the 64 rows of x and y, DEPTH columns of their tiles.
-template <int DEPTH> __device__ __forceinline__ void pairs(float (&c)[32], const unsigned char* x, const unsigned char* y) {
+template <int DEPTH> __device__ __forceinline__ void pairs(float (&c)[TILE_SHARE], const unsigned char* x, const unsigned char* y) {
     const unsigned long long of_x = along_columns(shared_address(x)), of_y = along_columns(shared_address(y));
 #pragma unroll
     for (int k = 0; k < DEPTH; k += 16) {

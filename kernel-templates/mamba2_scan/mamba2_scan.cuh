@@ -36,20 +36,28 @@ template <int STATE> __device__ __forceinline__ void expect(int thread, const Sc
     expect_rows<TILES>(thread, from.b + at, from.width, tokens);
     expect_rows<TILES>(thread, from.c + at, from.width, tokens);
     expect_rows<1>(thread, from.x + at, from.width, tokens);
-    expect_rows<1>(thread, from.dt + static_cast<long long>(first) * from.heads, from.heads, tokens);
 }
+
+// What a chunk's tokens say of their time steps, two of them in each lane of a warp.
+template <int CHUNK> struct ScanScalars {
+    static constexpr int EACH = CHUNK / WARP;
+    float dt[EACH];
+
+    // By the first warp of a warpgroup, which alone needs them.
+    __device__ __forceinline__ void load(int thread, const ScanInputs& from, int first, int tokens) {
+        if (thread >= WARP) return;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) dt[i] = from.dt[static_cast<long long>(first + min(thread * EACH + i, tokens - 1)) * from.heads];
+    }
+};
 
 // Loads a chunk, and computes its time steps, decays and weighted pairs. For a preparing warpgroup.
 template <int STATE, int CHUNK>
-__device__ __forceinline__ void prepare(int thread, const ScanInputs& from, ScanStage<STATE, CHUNK>& stage, int first, int tokens) {
+__device__ __forceinline__ void prepare(int thread, const ScanInputs& from, const ScanScalars<CHUNK>& scalars, ScanStage<STATE, CHUNK>& stage, int first, int tokens) {
     using Stage = ScanStage<STATE, CHUNK>;
     constexpr int EACH = CHUNK / WARP;
     const int warp = thread / WARP, lane = thread % WARP;
     const long long at = static_cast<long long>(first) * from.width;
-    float dt[EACH] = {};
-#pragma unroll
-    for (int i = 0; i < EACH; i++)
-        if (warp == 0) dt[i] = from.dt[static_cast<long long>(first + min(lane * EACH + i, tokens - 1)) * from.heads];
     load_rows<Stage::TILES>(thread, stage.c, from.c + at, from.width, STATE, tokens);
     load_rows<Stage::TILES>(thread, stage.b, from.b + at, from.width, STATE, tokens);
     load_rows<1>(thread, stage.x, from.x + at, from.width, from.rows, tokens);
@@ -58,7 +66,7 @@ __device__ __forceinline__ void prepare(int thread, const ScanInputs& from, Scan
         double own[EACH];
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const float step = lane * EACH + i < tokens ? time_step(dt[i] + from.bias, from.least) : 0.0f;
+            const float step = lane * EACH + i < tokens ? time_step(scalars.dt[i] + from.bias, from.least) : 0.0f;
             stage.step[lane * EACH + i] = step;
             own[i] = from.decay * static_cast<double>(step);
         }
@@ -93,8 +101,11 @@ template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void ma
     const int first = blockIdx.x * ROWS_OF_BLOCK, head = blockIdx.y, rows = min(ROWS_OF_BLOCK, HEAD_DIM - first);
     const int group = threadIdx.x / GROUP, lane = threadIdx.x % WARP, column = threadIdx.x % GROUP / WARP * ROWS_OF_WARP;
     // Columns that only pad a matrix, and pairs of a token with a later one, take part in products, so they hold zeros.
-    for (int i = threadIdx.x; i < static_cast<int>(STAGES * sizeof(Stage) / 16); i += CHUNK_THREADS)
-        reinterpret_cast<uint4*>(shared)[i] = make_uint4(0, 0, 0, 0);
+    if constexpr (STATE % TILE_COLUMNS != 0) {
+        clear(shared, STAGES * sizeof(Stage));
+    } else {
+        for (int i = 0; i < STAGES; i++) clear(stages[i].weighted, 2 * TILE_BYTES);
+    }
     written_for_products();
     wait_for_previous();
     if (static_cast<int>(blockIdx.z) >= step.counts[COUNT_PREFILL]) return;
@@ -116,11 +127,17 @@ template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void ma
         const bf16* b = x + layer.heads * HEAD_DIM + head / (layer.heads / layer.groups) * STATE;
         const ScanInputs from = {x + head * HEAD_DIM + first, b, b + layer.groups * STATE, layer.dt + static_cast<long long>(chunks.first) * layer.heads + head,
                                  width, layer.heads, rows, layer.dt_bias[head], layer.time_step_min, static_cast<double>(layer.decay[head]) * LOG2_E};
+        ScanScalars<CHUNK> scalars = {}, next = {};
+        if (group <= chunks.count) next.load(threadIdx.x % GROUP, from, chunks.begin(group - 1), chunks.tokens(group - 1));
         for (int chunk = group - 1; chunk < chunks.count; chunk += PREPARING) {
             const int at = chunk % STAGES, later = chunk + PREPARING, thread = anew(threadIdx.x % GROUP);
             if (chunk >= STAGES) take_room(at);
-            if (later < chunks.count) expect<STATE>(thread, from, chunks.begin(later), chunks.tokens(later));
-            prepare(thread, from, stages[at], chunks.begin(chunk), chunks.tokens(chunk));
+            scalars = next;
+            if (later < chunks.count) {
+                next.load(thread, from, chunks.begin(later), chunks.tokens(later));
+                expect<STATE>(thread, from, chunks.begin(later), chunks.tokens(later));
+            }
+            prepare(thread, from, scalars, stages[at], chunks.begin(chunk), chunks.tokens(chunk));
             give_stage(at);
         }
         start_next();
