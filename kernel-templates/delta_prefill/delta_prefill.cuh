@@ -28,6 +28,34 @@ template <int KEY_DIM, int CHUNK> struct alignas(1024) DeltaStage {
     float kept[CHUNK];                     // of u_j: exp(c_L - c_j) and the length of k
 };
 
+// The sum of squares of row `row` + lane % 16 of one of two matrices, by a warp: the diagonals of the products of 16 rows with themselves.
+template <int DEPTH> __device__ __forceinline__ float squares(int lane, bool of_first, unsigned char* first, unsigned char* second, int row) {
+    float sums[2][PART_SHARE] = {};
+#pragma unroll
+    for (int k = 0; k < DEPTH; k += MMA_TILE) {
+        const int tile = k / TILE_COLUMNS * TILE_BYTES, column = k % TILE_COLUMNS;
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            unsigned b[4];
+            load_matrices(b, by_rows(lane, (i == 0 ? first : second) + tile, row, column));
+            const unsigned a[4] = {b[0], b[2], b[1], b[3]};
+            warp_product(sums[i], a, b);
+        }
+    }
+    // Row r of 8 has its diagonal in lane 4 r + r / 2, once left, and once right for the row 8 below.
+    const int r = lane % 8, holder = r * 4 + r / 2;
+    float found = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int below = 0; below < 2; below++) {
+            const int at = below * (PART_SHARE / 2 + 2);
+            const float even = __shfl_sync(0xffffffff, sums[i][at], holder), odd = __shfl_sync(0xffffffff, sums[i][at + 1], holder);
+            if ((i == 0) == of_first && below == lane / 8 % 2) found = r % 2 == 0 ? even : odd;
+        }
+    return found;
+}
+
 // Four floats of row i of a warp's part on the diagonal, in room that its weighted pairs take later.
 template <int KEY_DIM, int CHUNK> __device__ __forceinline__ float4* part_of(DeltaStage<KEY_DIM, CHUNK>& stage, int at, int i, int four) {
     return reinterpret_cast<float4*>((four < 2 ? stage.seen : stage.seen_low) + swizzled(at + i, at / 8 + four % 2));
@@ -137,33 +165,18 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, con
     products_begin();
     pairs<round_up(KEY_DIM, 16)>(products, stage.k, stage.k);
     products_commit();
-    {
-        const bool of_query = thread < CHUNK;
-        const int token = thread % CHUNK;
-        const unsigned char* tiles = of_query ? stage.q : stage.k;
-        float squares[4] = {};
-#pragma unroll
-        for (int n = 0; n < KEY_DIM / 8; n++) {
-            const uint4 eight = *reinterpret_cast<const uint4*>(tiles + n / 8 * TILE_BYTES + swizzled(token, n % 8));
-            const unsigned twos[4] = {eight.x, eight.y, eight.z, eight.w};
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                squares[i] += low_half(twos[i]) * low_half(twos[i]);
-                squares[i] += high_half(twos[i]) * high_half(twos[i]);
-            }
-        }
-        const float length = sqrtf((squares[0] + squares[1]) + (squares[2] + squares[3]) + DELTA_NORM_EPS);
-        if (of_query) {
-            const float scale = 1.0f / (length * sqrtf(static_cast<float>(KEY_DIM)));
-            stage.q_scale[token] = scale;
-            stage.shown[token] = stage.decays.since_start[token] * scale;
-        } else {
-            const float scale = 1.0f / length;
-            stage.k_scale[token] = scale;
-            stage.faded[token] = scale * stage.decays.between(token | (MMA_TILE - 1), token);
-            stage.known[token] = stage.beta[token] * stage.decays.since_start[token] * scale;
-            stage.kept[token] = stage.decays.to_end[token] * scale;
-        }
+    const float square = squares<KEY_DIM>(lane, lane < MMA_TILE, stage.q, stage.k, warp * MMA_TILE), length = sqrtf(square + DELTA_NORM_EPS);
+    const int token = warp * MMA_TILE + lane % MMA_TILE;
+    if (lane < MMA_TILE) {
+        const float scale = 1.0f / (length * sqrtf(static_cast<float>(KEY_DIM)));
+        stage.q_scale[token] = scale;
+        stage.shown[token] = stage.decays.since_start[token] * scale;
+    } else {
+        const float scale = 1.0f / length;
+        stage.k_scale[token] = scale;
+        stage.faded[token] = scale * stage.decays.between(token | (MMA_TILE - 1), token);
+        stage.known[token] = stage.beta[token] * stage.decays.since_start[token] * scale;
+        stage.kept[token] = stage.decays.to_end[token] * scale;
     }
     prepared(group);
     products_wait<0>();

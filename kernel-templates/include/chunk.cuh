@@ -207,11 +207,16 @@ __device__ __forceinline__ void weigh_pairs(int thread, const float (&products)[
             for (int tile = 2 * part; tile < 2 * part + 2; tile++) {
                 const int j = tile * 8 + j0;
                 const float first = products[tile * 4 + half * 2] * left, second = products[tile * 4 + half * 2 + 1] * left;
-                const float2 weights = *reinterpret_cast<const float2*>((part < warp ? faded : columns) + j);
-                if (part < warp) below(i, j, first * weights.x, second * weights.y);
-                else
+                if (part < warp) {
+                    const float2 weights = *reinterpret_cast<const float2*>(faded + j);
+                    below(i, j, first * weights.x, second * weights.y);
+                } else if (half == 0 && tile % 2 == 1) {
+                    diagonal(i, j, 0.0f, 0.0f);  // all of the tile is above
+                } else {
+                    const float2 weights = *reinterpret_cast<const float2*>(columns + j);
                     diagonal(i, j, last(i, j) ? first * weights.x * decays.between(i, j) : 0.0f,
                              last(i, j + 1) ? second * weights.y * decays.between(i, j + 1) : 0.0f);
+                }
             }
         }
     }
