@@ -28,57 +28,49 @@ template <int KEY_DIM, int CHUNK> struct alignas(1024) DeltaStage {
     float kept[CHUNK];                     // of u_j: exp(c_L - c_j) and the length of k
 };
 
-// The sum of squares of row `row` + lane % 16 of one of two matrices, by a warp: the diagonals of the products of 16 rows with themselves.
-template <int DEPTH> __device__ __forceinline__ float squares(int lane, bool of_first, unsigned char* first, unsigned char* second, int row) {
-    float sums[2][PART_SHARE] = {};
-#pragma unroll
-    for (int k = 0; k < DEPTH; k += MMA_TILE) {
-        const int tile = k / TILE_COLUMNS * TILE_BYTES, column = k % TILE_COLUMNS;
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            unsigned b[4];
-            load_matrices(b, by_rows(lane, (i == 0 ? first : second) + tile, row, column));
-            const unsigned a[4] = {b[0], b[2], b[1], b[3]};
-            warp_product(sums[i], a, b);
-        }
-    }
-    // Row r of 8 has its diagonal in lane 4 r + r / 2, once left, and once right for the row 8 below.
+// The diagonal of a warp's 16 rows of a product of 64 rows with themselves: the element of row lane % 16.
+template <int CHUNK> __device__ __forceinline__ float diagonal_of(int warp, int lane, const float (&product)[CHUNK / 2]) {
+    // Row r of 8 has it in lane 4 r + r / 2, once for the rows above and once for those 8 below.
     const int r = lane % 8, holder = r * 4 + r / 2;
     float found = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 2; i++)
+    for (int below = 0; below < 2; below++) {
+        float even = 0.0f, odd = 0.0f;
 #pragma unroll
-        for (int below = 0; below < 2; below++) {
-            const int at = below * (PART_SHARE / 2 + 2);
-            const float even = __shfl_sync(0xffffffff, sums[i][at], holder), odd = __shfl_sync(0xffffffff, sums[i][at + 1], holder);
-            if ((i == 0) == of_first && below == lane / 8 % 2) found = r % 2 == 0 ? even : odd;
+        for (int part = 0; part < CHUNK / MMA_TILE; part++) {
+            const int at = (2 * part + below) * 4 + below * 2;
+            if (part == warp) even = product[at], odd = product[at + 1];
         }
+        even = __shfl_sync(0xffffffff, even, holder), odd = __shfl_sync(0xffffffff, odd, holder);
+        if (below == lane / 8 % 2) found = r % 2 == 0 ? even : odd;
+    }
     return found;
 }
 
-// Four floats of row i of a warp's part on the diagonal, in room that its weighted pairs take later.
-template <int KEY_DIM, int CHUNK> __device__ __forceinline__ float4* part_of(DeltaStage<KEY_DIM, CHUNK>& stage, int at, int i, int four) {
-    return reinterpret_cast<float4*>((four < 2 ? stage.seen : stage.seen_low) + swizzled(at + i, at / 8 + four % 2));
+// Four floats of column j of a warp's part on the diagonal, in room that its weighted pairs take later.
+template <int KEY_DIM, int CHUNK> __device__ __forceinline__ float4* part_of(DeltaStage<KEY_DIM, CHUNK>& stage, int at, int j, int four) {
+    return reinterpret_cast<float4*>((four < 2 ? stage.seen : stage.seen_low) + swizzled(at + j, at / 8 + four % 2));
 }
 
-// The warp's 16 x 16 part on the diagonal, the negative of whose strictly lower triangle is in its room: the inverse of 1 + it. Lanes 0 .. 15 compute a column
-// each and store its high part, the others the same for its low part.
+// The warp's 16 x 16 part on the diagonal, the negative of whose strictly lower triangle is in its room: the inverse of 1 + it. Lanes 0 .. 15
+// compute a column each and store its high part, the others the same for its low part.
 template <int KEY_DIM, int CHUNK> __device__ __forceinline__ void invert(int lane, DeltaStage<KEY_DIM, CHUNK>& stage, int at) {
     const int column = lane % MMA_TILE;
     unsigned char* to = lane < MMA_TILE ? stage.solve : stage.solve_low;
     float x[MMA_TILE];
 #pragma unroll
-    for (int i = 0; i < MMA_TILE; i++) {
-        float sums[2] = {i == column ? 1.0f : 0.0f, 0.0f};
+    for (int i = 0; i < MMA_TILE; i++) x[i] = i == column ? 1.0f : 0.0f;
 #pragma unroll
-        for (int j = 0; j < i; j += 4) {
-            const float4 four = *part_of(stage, at, i, j / 4);
-            sums[0] += four.x * x[j];
-            if (j + 1 < i) sums[1] += four.y * x[j + 1];
-            if (j + 2 < i) sums[0] += four.z * x[j + 2];
-            if (j + 3 < i) sums[1] += four.w * x[j + 3];
+    for (int j = 0; j < MMA_TILE - 1; j++) {
+        // x[j] is known, and leaves its share in all rows below.
+#pragma unroll
+        for (int four = j / 4; four < MMA_TILE / 4; four++) {
+            const float4 rows = *part_of(stage, at, j, four);
+            const float shares[4] = {rows.x, rows.y, rows.z, rows.w};
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+                if (four * 4 + n > j) x[four * 4 + n] += shares[n] * x[j];
         }
-        x[i] = sums[0] + sums[1];
     }
 #pragma unroll
     for (int i = 0; i < MMA_TILE; i++) {
@@ -89,16 +81,16 @@ template <int KEY_DIM, int CHUNK> __device__ __forceinline__ void invert(int lan
 }
 
 // c += a b where a is split, and b is part (row, column) of an inverse or of what it is made of: three of the four products, for the fourth is
-// 2^-16 of them, in sums of their own that do not wait for each other.
+// 2^-16 of them. The large one and the small ones are summed apart, and do not wait for each other.
 template <int KEY_DIM, int CHUNK>
-__device__ __forceinline__ void add_part(int lane, float (&c)[3][PART_SHARE], const unsigned (&high)[4], const unsigned (&low)[4], DeltaStage<KEY_DIM, CHUNK>& stage, int row,
+__device__ __forceinline__ void add_part(int lane, float (&c)[2][PART_SHARE], const unsigned (&high)[4], const unsigned (&low)[4], DeltaStage<KEY_DIM, CHUNK>& stage, int row,
                                          int column) {
     unsigned b[4], b_low[4];
     load_matrices(b, by_rows(lane, stage.solve, row * MMA_TILE, column * MMA_TILE));
     load_matrices(b_low, by_rows(lane, stage.solve_low, row * MMA_TILE, column * MMA_TILE));
     warp_product(c[0], high, b);
     warp_product(c[1], low, b);
-    warp_product(c[2], high, b_low);
+    warp_product(c[1], high, b_low);
 }
 
 // The inputs of a value head from the first token of a span.
@@ -111,62 +103,81 @@ struct DeltaInputs {
     double decay;  // to the base 2
 };
 
-// Asks for a chunk that this warpgroup prepares later.
-template <int KEY_DIM> __device__ __forceinline__ void expect(int thread, const DeltaInputs& from, int first, int tokens) {
-    constexpr int TILES = ceil_div(KEY_DIM, TILE_COLUMNS);
-    const bf16* row = from.qkv + static_cast<long long>(first) * from.width;
-    expect_rows<TILES>(thread, row + from.q, from.width, tokens);
-    expect_rows<TILES>(thread, row + from.k, from.width, tokens);
-    expect_rows<1>(thread, row + from.v, from.width, tokens);
-}
-
-// What a chunk's tokens say of themselves, two of them in each lane of a warp.
-template <int CHUNK> struct DeltaScalars {
+// What a warp knows of a chunk before it is loaded: each lane of two of its tokens.
+template <int CHUNK> struct DeltaLanes {
     static constexpr int EACH = CHUNK / WARP;
     float a[EACH], b[EACH];
+    DecayLanes<CHUNK> decays;
 
-    // By the first warp of a warpgroup, which alone needs them.
-    __device__ __forceinline__ void load(int thread, const DeltaInputs& from, int first, int tokens) {
-        if (thread >= WARP) return;
+    __device__ __forceinline__ void load(int lane, const DeltaInputs& from, int first, int tokens) {
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const long long scalar = static_cast<long long>(first + min(thread * EACH + i, tokens - 1)) * from.heads;
+            const long long scalar = static_cast<long long>(first + min(lane * EACH + i, tokens - 1)) * from.heads;
             a[i] = from.a[scalar], b[i] = from.b[scalar];
         }
     }
+    // What was loaded becomes decays and betas; past the last token nothing decays and nothing is written.
+    __device__ __forceinline__ void finish(int lane, const DeltaInputs& from, int tokens) {
+        double own[EACH];
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const bool valid = lane * EACH + i < tokens;
+            own[i] = valid ? from.decay * static_cast<double>(softplus(a[i] + from.bias)) : 0.0;
+            b[i] = valid ? delta_beta(b[i]) : 0.0f;
+        }
+        decays.set(lane, own);
+    }
+    template <int KEY_DIM> __device__ __forceinline__ void store(int lane, DeltaStage<KEY_DIM, CHUNK>& stage) const {
+        decays.store(lane, stage.decays);
+#pragma unroll
+        for (int i = 0; i < EACH; i++) stage.beta[lane * EACH + i] = b[i];
+    }
 };
 
-// Loads a chunk, and computes everything that all rows of the state share. For a preparing warpgroup.
+// Loads a chunk, and computes everything that all rows of the state share; and as much of the chunk that this warpgroup prepares next, of
+// `after` tokens from `then`, as can be known before there is room for it.
 template <int KEY_DIM, int CHUNK>
-__device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, const DeltaScalars<CHUNK>& scalars, DeltaStage<KEY_DIM, CHUNK>& stage, int first,
-                                        int tokens) {
+__device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, DeltaLanes<CHUNK>& lanes, DeltaStage<KEY_DIM, CHUNK>& stage, int first, int tokens,
+                                        int then, int after) {
     using Stage = DeltaStage<KEY_DIM, CHUNK>;
-    constexpr int PARTS = CHUNK / MMA_TILE, EACH = CHUNK / WARP;
+    constexpr int PARTS = CHUNK / MMA_TILE;
     const int group = threadIdx.x / GROUP, warp = thread / WARP, lane = thread % WARP;
-    const bf16* row = from.qkv + static_cast<long long>(first) * from.width;
+    const bf16 *row = from.qkv + static_cast<long long>(first) * from.width, *later = from.qkv + static_cast<long long>(then) * from.width;
     load_rows<Stage::TILES>(thread, stage.k, row + from.k, from.width, KEY_DIM, tokens);
     load_rows<Stage::TILES>(thread, stage.q, row + from.q, from.width, KEY_DIM, tokens);
     load_rows<1>(thread, stage.v, row + from.v, from.width, from.rows, tokens);
     commit_copies();
-    if (warp == 0) {
-        double own[EACH];
-#pragma unroll
-        for (int i = 0; i < EACH; i++) {
-            const int at = lane * EACH + i;
-            own[i] = at < tokens ? from.decay * static_cast<double>(softplus(scalars.a[i] + from.bias)) : 0.0;
-            stage.beta[at] = at < tokens ? delta_beta(scalars.b[i]) : 0.0f;
-        }
-        set_decays<CHUNK>(stage.decays, own);
+    if (warp == 0) expect_rows<1>(lane, later + from.v, from.width, after);
+    if (warp == 1) expect_rows<Stage::TILES>(lane, later + from.k, from.width, after);
+    if (warp == 2) expect_rows<Stage::TILES>(lane, later + from.q, from.width, after);
+    if (warp == PARTS - 1) {
+        lanes.store(lane, stage);
+        if (after > 0) lanes.load(lane, from, then, after);
     }
     wait_copies<0>();
     written_for_products();
     prepared(group);
-    float products[CHUNK / 2] = {};  // of keys with keys, then of queries with keys
-    products_begin();
-    pairs<round_up(KEY_DIM, 16)>(products, stage.k, stage.k);
-    products_commit();
-    const float square = squares<KEY_DIM>(lane, lane < MMA_TILE, stage.q, stage.k, warp * MMA_TILE), length = sqrtf(square + DELTA_NORM_EPS);
-    const int token = warp * MMA_TILE + lane % MMA_TILE;
+    float products[CHUNK / 2] = {};  // of queries with queries, of keys with keys, and of queries with keys
+    const auto begin = [&](const unsigned char* x, const unsigned char* y) {
+#pragma unroll
+        for (int i = 0; i < CHUNK / 2; i++) products[i] = 0.0f;
+        hold(products);
+        products_begin();
+        pairs<round_up(KEY_DIM, 16)>(products, x, y);
+        products_commit();
+    };
+    const auto end = [&] {
+        products_wait<0>();
+        hold(products);
+    };
+    begin(stage.q, stage.q);
+    end();
+    const float of_query = diagonal_of<CHUNK>(warp, lane, products);
+    begin(stage.k, stage.k);
+    end();
+    const int at = warp * MMA_TILE, i0 = at + lane / 4, token = at + lane % MMA_TILE;
+    const float of_key = diagonal_of<CHUNK>(warp, lane, products);
+    const float length = sqrtf((lane < MMA_TILE ? of_query : of_key) + DELTA_NORM_EPS);
     if (lane < MMA_TILE) {
         const float scale = 1.0f / (length * sqrtf(static_cast<float>(KEY_DIM)));
         stage.q_scale[token] = scale;
@@ -179,28 +190,30 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, con
         stage.kept[token] = stage.decays.to_end[token] * scale;
     }
     prepared(group);
-    products_wait<0>();
-    hold(products);
-    const int at = warp * MMA_TILE;
-    const int i0 = at + lane / 4;
-    const auto before = [](int i, int j) { return j < i; };
-    const auto up_to = [](int i, int j) { return j <= i; };
-    weigh_pairs(thread, products, stage.decays, {-stage.beta[i0] * stage.k_scale[i0], -stage.beta[i0 + 8] * stage.k_scale[i0 + 8]}, stage.k_scale, stage.faded, before,
-                [&](int i, int j, float first, float second) { store_pair(stage.solve, stage.solve_low, i, j, first, second); },
-                [&](int i, int j, float first, float second) {
-                    reinterpret_cast<float2*>(part_of(stage, at, i - at, (j - at) / 4))[j % 4 / 2] = make_float2(first, second);
-                });
-    hold(products);
-    products_begin();
-    pairs<round_up(KEY_DIM, 16)>(products, stage.q, stage.k);
-    products_commit();
+    weigh_pairs(thread, products, stage.decays, {-stage.beta[i0] * stage.k_scale[i0], -stage.beta[i0 + 8] * stage.k_scale[i0 + 8]}, stage.k_scale,
+                stage.faded, [](int i, int j) { return j < i; });
+    store_pairs<CHUNK>(thread, products, stage.solve, stage.solve_low, false);
+    float own[PART_SHARE] = {};
+#pragma unroll
+    for (int part = 0; part < PARTS; part++)
+#pragma unroll
+        for (int i = 0; i < PART_SHARE; i++)
+            if (part == warp) own[i] = products[part * PART_SHARE + i];
+#pragma unroll
+    for (int i = 0; i < PART_SHARE; i++) {
+        const int below = lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        reinterpret_cast<float*>(part_of(stage, at, column, below / 4))[below % 4] = own[i];
+    }
+    begin(stage.q, stage.k);
     __syncwarp();
     invert(lane, stage, at);
     prepared(group);
-    products_wait<0>();
-    hold(products);
-    const auto store = [&](int i, int j, float first, float second) { store_pair(stage.seen, stage.seen_low, i, j, first, second); };
-    weigh_pairs(thread, products, stage.decays, {stage.q_scale[i0], stage.q_scale[i0 + 8]}, stage.k_scale, stage.faded, up_to, store, store);
+    end();
+    weigh_pairs(thread, products, stage.decays, {stage.q_scale[i0], stage.q_scale[i0 + 8]}, stage.k_scale, stage.faded,
+                [](int i, int j) { return j <= i; });
+    store_pairs<CHUNK>(thread, products, stage.seen, stage.seen_low, true);
+    // The warp that has no part below its own.
+    if (warp == PARTS - 1 && after > 0) lanes.finish(lane, from, after);
     // Below each part on the diagonal, X_i = T_ii (sum over j < i of -L_ij X_j), as transposed: a warp has a column of parts.
     unsigned x[PARTS][4] = {}, x_low[PARTS][4] = {};
 #pragma unroll
@@ -211,17 +224,17 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, con
             load_matrices_transposed(x_low[i], by_rows(lane, stage.solve_low, at, at));
             continue;
         }
-        float sum[3][PART_SHARE] = {}, result[3][PART_SHARE] = {};
+        float sum[2][PART_SHARE] = {}, result[2][PART_SHARE] = {};
         unsigned high[4], low[4];
 #pragma unroll
         for (int j = 0; j < i; j++)
             if (j >= warp) add_part(lane, sum, x[j], x_low[j], stage, i, j);
 #pragma unroll
-        for (int n = 0; n < PART_SHARE; n++) sum[0][n] += sum[1][n] + sum[2][n];
+        for (int n = 0; n < PART_SHARE; n++) sum[0][n] += sum[1][n];
         split_columns(sum[0], 0, high, low);
         add_part(lane, result, high, low, stage, i, i);
 #pragma unroll
-        for (int n = 0; n < PART_SHARE; n++) result[0][n] += result[1][n] + result[2][n];
+        for (int n = 0; n < PART_SHARE; n++) result[0][n] += result[1][n];
         split_columns(result[0], 0, x[i], x_low[i]);
     }
     prepared(group);
@@ -280,17 +293,15 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
         const DeltaInputs from = {layer.qkv + static_cast<long long>(chunks.first) * width, layer.a + scalar, layer.b + scalar, q, q + keys,
                                   2 * keys + head * VALUE_DIM + first, width, layer.value_heads, rows, layer.dt_bias[head],
                                   static_cast<double>(layer.decay[head]) * LOG2_E};
-        DeltaScalars<CHUNK> scalars = {}, next = {};
-        if (group <= chunks.count) next.load(threadIdx.x % GROUP, from, chunks.begin(group - 1), chunks.tokens(group - 1));
+        DeltaLanes<CHUNK> lanes = {};
+        if (group <= chunks.count) {
+            lanes.load(lane, from, chunks.begin(group - 1), chunks.tokens(group - 1));
+            lanes.finish(lane, from, chunks.tokens(group - 1));
+        }
         for (int chunk = group - 1; chunk < chunks.count; chunk += PREPARING) {
-            const int at = chunk % STAGES, later = chunk + PREPARING, thread = anew(threadIdx.x % GROUP);
+            const int at = chunk % STAGES, later = chunk + PREPARING, after = later < chunks.count ? chunks.tokens(later) : 0;
             if (chunk >= STAGES) take_room(at);
-            scalars = next;
-            if (later < chunks.count) {
-                next.load(thread, from, chunks.begin(later), chunks.tokens(later));
-                expect<KEY_DIM>(thread, from, chunks.begin(later), chunks.tokens(later));
-            }
-            prepare(thread, from, scalars, stages[at], chunks.begin(chunk), chunks.tokens(chunk));
+            prepare(anew(threadIdx.x % GROUP), from, lanes, stages[at], chunks.begin(chunk), chunks.tokens(chunk), chunks.begin(later), after);
             give_stage(at);
         }
         start_next();

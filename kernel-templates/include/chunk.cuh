@@ -85,37 +85,47 @@ template <int CHUNK> __device__ __forceinline__ float Decays<CHUNK>::between(int
     return power_of_2((log[i] - log[j]) + (low[i] - low[j]));
 }
 
-// Sets the decays from the logarithm (base 2) of each token's own, by one warp; lane l has those of tokens l * EACH and following.
-// Sums are in double, so that a token that forgets everything does not blur what comes after it.
-template <int CHUNK> __device__ __forceinline__ void set_decays(Decays<CHUNK>& decays, const double (&own)[CHUNK / WARP]) {
-    constexpr int EACH = CHUNK / WARP;
-    const int lane = threadIdx.x % WARP;
-    double sums[EACH];
+// The decays of a chunk in the registers of a warp, which makes them ahead of the chunk; lane l has those of tokens l * EACH and following.
+template <int CHUNK> struct DecayLanes {
+    static constexpr int EACH = CHUNK / WARP;
+    float log[EACH], low[EACH], to_end[EACH];
+
+    // From the logarithm (base 2) of each token's own. Sums are in double, so that a token that forgets everything does not blur what comes
+    // after it.
+    __device__ __forceinline__ void set(int lane, const double (&own)[EACH]) {
+        double sums[EACH];
 #pragma unroll
-    for (int i = 0; i < EACH; i++) sums[i] = own[i] + (i > 0 ? sums[i - 1] : 0.0);
-    double before = sums[EACH - 1];
+        for (int i = 0; i < EACH; i++) sums[i] = own[i] + (i > 0 ? sums[i - 1] : 0.0);
+        double before = sums[EACH - 1];
 #pragma unroll
-    for (int offset = 1; offset < WARP; offset *= 2) {
-        double other = __shfl_up_sync(0xffffffff, before, offset);
-        if (lane >= offset) before += other;
+        for (int offset = 1; offset < WARP; offset *= 2) {
+            double other = __shfl_up_sync(0xffffffff, before, offset);
+            if (lane >= offset) before += other;
+        }
+        before -= sums[EACH - 1];
+        // Beyond this nothing is left of anything, and differences of infinities would be NaN. A NaN stays one.
+        double last = __shfl_sync(0xffffffff, before + sums[EACH - 1], WARP - 1);
+        if (last < -1e30) last = -1e30;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            double sum = before + sums[i];
+            if (sum < -1e30) sum = -1e30;
+            log[i] = static_cast<float>(sum);
+            low[i] = static_cast<float>(sum - static_cast<double>(log[i]));
+            to_end[i] = power_of_2(static_cast<float>(last - sum));
+        }
     }
-    before -= sums[EACH - 1];
-    // Beyond this nothing is left of anything, and differences of infinities would be NaN. A NaN stays one.
-    double last = __shfl_sync(0xffffffff, before + sums[EACH - 1], WARP - 1);
-    if (last < -1e30) last = -1e30;
+
+    __device__ __forceinline__ void store(int lane, Decays<CHUNK>& to) const {
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        double sum = before + sums[i];
-        if (sum < -1e30) sum = -1e30;
-        const int at = lane * EACH + i;
-        const float log = static_cast<float>(sum);
-        decays.log[at] = log;
-        decays.low[at] = static_cast<float>(sum - static_cast<double>(log));
-        decays.since_start[at] = power_of_2(log);
-        decays.to_end[at] = power_of_2(static_cast<float>(last - sum));
+        for (int i = 0; i < EACH; i++) {
+            const int at = lane * EACH + i;
+            to.log[at] = log[i], to.low[at] = low[i];
+            to.since_start[at] = power_of_2(log[i]), to.to_end[at] = to_end[i];
+        }
+        if (lane == WARP - 1) to.whole = power_of_2(log[EACH - 1]);
     }
-    if (lane == 0) decays.whole = power_of_2(static_cast<float>(last));
-}
+};
 
 // Two floats as sums of two bf16 each: what is lost is below 2^-16 of a number.
 __device__ __forceinline__ void split(float x, float y, unsigned& high, unsigned& low) {
@@ -180,44 +190,57 @@ template <int DEPTH> __device__ __forceinline__ void pairs(float (&c)[TILE_SHARE
     }
 }
 
-// Two neighbours of a row of a tile, split into two tiles.
-__device__ __forceinline__ void store_pair(unsigned char* high, unsigned char* low, int row, int column, float first, float second) {
-    unsigned h, l;
-    split(first, second, h, l);
-    const int at = swizzled(row, column / 8) + column % 8 * 2;
-    *reinterpret_cast<unsigned*>(high + at) = h;
-    *reinterpret_cast<unsigned*>(low + at) = l;
-}
-
-// The products of a warp's 16 tokens with those up to them, weighed: (i, j) by `rows` of i, `columns` of j and what is left from j to i.
+// Weighs the products of a warp's 16 tokens with those up to them: (i, j) by `rows` of i, `columns` of j and what is left from j to i.
 // `faded` is `columns` times what is left from j to the last of its 16 tokens, so that parts below the diagonal need one power per row:
-// what is left from there to i. Two neighbours go to `below(i, j, first, second)`, and on the diagonal, where `last(i, j)` says which are 0, to `diagonal`.
-template <int CHUNK, class Last, class Below, class Diagonal>
-__device__ __forceinline__ void weigh_pairs(int thread, const float (&products)[CHUNK / 2], const Decays<CHUNK>& decays, const float (&rows)[2], const float* columns,
-                                            const float* faded, Last last, Below below, Diagonal diagonal) {
+// what is left from there to i. On the diagonal, `last(i, j)` says which are kept; the others become 0.
+template <int CHUNK, class Last>
+__device__ __forceinline__ void weigh_pairs(int thread, float (&products)[CHUNK / 2], const Decays<CHUNK>& decays, const float (&rows)[2],
+                                            const float* columns, const float* faded, Last last) {
     const int warp = thread / WARP, lane = thread % WARP, i0 = warp * MMA_TILE + lane / 4, j0 = lane % 4 * 2;
 #pragma unroll
     for (int part = 0; part < CHUNK / MMA_TILE; part++) {
         if (part > warp) continue;
+        if (part < warp) {
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const int i = i0 + half * 8;
-            const float left = part < warp ? rows[half] * decays.between(i, part * MMA_TILE + MMA_TILE - 1) : rows[half];
+            for (int half = 0; half < 2; half++) {
+                const float left = rows[half] * decays.between(i0 + half * 8, part * MMA_TILE + MMA_TILE - 1);
 #pragma unroll
-            for (int tile = 2 * part; tile < 2 * part + 2; tile++) {
-                const int j = tile * 8 + j0;
-                const float first = products[tile * 4 + half * 2] * left, second = products[tile * 4 + half * 2 + 1] * left;
-                if (part < warp) {
-                    const float2 weights = *reinterpret_cast<const float2*>(faded + j);
-                    below(i, j, first * weights.x, second * weights.y);
-                } else if (half == 0 && tile % 2 == 1) {
-                    diagonal(i, j, 0.0f, 0.0f);  // all of the tile is above
-                } else {
-                    const float2 weights = *reinterpret_cast<const float2*>(columns + j);
-                    diagonal(i, j, last(i, j) ? first * weights.x * decays.between(i, j) : 0.0f,
-                             last(i, j + 1) ? second * weights.y * decays.between(i, j + 1) : 0.0f);
+                for (int tile = 2 * part; tile < 2 * part + 2; tile++) {
+                    const float2 weights = *reinterpret_cast<const float2*>(faded + tile * 8 + j0);
+                    products[tile * 4 + half * 2] *= left * weights.x;
+                    products[tile * 4 + half * 2 + 1] *= left * weights.y;
                 }
             }
+            continue;
+        }
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+#pragma unroll
+            for (int tile = 2 * part; tile < 2 * part + 2; tile++) {
+                const int i = i0 + half * 8, j = tile * 8 + j0;
+                float &first = products[tile * 4 + half * 2], &second = products[tile * 4 + half * 2 + 1];
+                const float2 weights = *reinterpret_cast<const float2*>(columns + j);
+                first = last(i, j) ? first * (rows[half] * weights.x) * decays.between(i, j) : 0.0f;
+                second = last(i, j + 1) ? second * (rows[half] * weights.y) * decays.between(i, j + 1) : 0.0f;
+            }
+        }
+    }
+}
+
+// What weigh_pairs left, split into two tiles: parts below the diagonal, and those on it where `diagonal`.
+template <int CHUNK>
+__device__ __forceinline__ void store_pairs(int thread, const float (&pairs)[CHUNK / 2], unsigned char* high, unsigned char* low, bool diagonal) {
+    const int warp = thread / WARP, lane = thread % WARP;
+#pragma unroll
+    for (int tile = 0; tile < CHUNK / 8; tile++) {
+        if (tile / 2 >= warp + diagonal) continue;
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int at = swizzled(warp * MMA_TILE + half * 8 + lane / 4, tile) + lane % 4 * 4;
+            unsigned h, l;
+            split(pairs[tile * 4 + half * 2], pairs[tile * 4 + half * 2 + 1], h, l);
+            *reinterpret_cast<unsigned*>(high + at) = h;
+            *reinterpret_cast<unsigned*>(low + at) = l;
         }
     }
 }
@@ -238,14 +261,12 @@ template <int TILES> __device__ __forceinline__ void load_rows(int thread, unsig
     }
 }
 
-// Asks for rows of a later chunk of up to 64 tokens, by a warpgroup, so that they are in the second-level cache by the time they are loaded.
-template <int TILES, class T> __device__ __forceinline__ void expect_rows(int thread, const T* from, int from_stride, int tokens) {
-    const int row = thread % 64;
-    if (row >= tokens) return;
+// Asks for rows of a later chunk, by a warp, so that they are in the second-level cache by the time they are loaded.
+template <int TILES> __device__ __forceinline__ void expect_rows(int lane, const bf16* from, int from_stride, int tokens) {
+    for (int row = lane; row < tokens; row += WARP) {
 #pragma unroll
-    for (int tile = 0; tile < TILES; tile += 2) {
-        const int mine = tile + thread / 64;
-        if (mine < TILES) asm volatile("prefetch.global.L2 [%0];" ::"l"(from + static_cast<unsigned>(row * from_stride + mine * TILE_COLUMNS)));
+        for (int tile = 0; tile < TILES; tile++)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + static_cast<unsigned>(row * from_stride + tile * TILE_COLUMNS)));
     }
 }
 

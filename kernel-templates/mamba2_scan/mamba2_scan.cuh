@@ -29,56 +29,59 @@ struct ScanInputs {
     double decay;  // to the base 2
 };
 
-// Asks for a chunk that this warpgroup prepares later.
-template <int STATE> __device__ __forceinline__ void expect(int thread, const ScanInputs& from, int first, int tokens) {
-    constexpr int TILES = ceil_div(STATE, TILE_COLUMNS);
-    const long long at = static_cast<long long>(first) * from.width;
-    expect_rows<TILES>(thread, from.b + at, from.width, tokens);
-    expect_rows<TILES>(thread, from.c + at, from.width, tokens);
-    expect_rows<1>(thread, from.x + at, from.width, tokens);
-}
-
-// What a chunk's tokens say of their time steps, two of them in each lane of a warp.
-template <int CHUNK> struct ScanScalars {
+// What a warp knows of a chunk before it is loaded: each lane of two of its tokens.
+template <int CHUNK> struct ScanLanes {
     static constexpr int EACH = CHUNK / WARP;
     float dt[EACH];
+    DecayLanes<CHUNK> decays;
 
-    // By the first warp of a warpgroup, which alone needs them.
-    __device__ __forceinline__ void load(int thread, const ScanInputs& from, int first, int tokens) {
-        if (thread >= WARP) return;
+    __device__ __forceinline__ void load(int lane, const ScanInputs& from, int first, int tokens) {
 #pragma unroll
-        for (int i = 0; i < EACH; i++) dt[i] = from.dt[static_cast<long long>(first + min(thread * EACH + i, tokens - 1)) * from.heads];
+        for (int i = 0; i < EACH; i++) dt[i] = from.dt[static_cast<long long>(first + min(lane * EACH + i, tokens - 1)) * from.heads];
+    }
+    // What was loaded becomes time steps, 0 past the last token, and their decays.
+    __device__ __forceinline__ void finish(int lane, const ScanInputs& from, int tokens) {
+        double own[EACH];
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            dt[i] = lane * EACH + i < tokens ? time_step(dt[i] + from.bias, from.least) : 0.0f;
+            own[i] = from.decay * static_cast<double>(dt[i]);
+        }
+        decays.set(lane, own);
+    }
+    template <int STATE> __device__ __forceinline__ void store(int lane, ScanStage<STATE, CHUNK>& stage) const {
+        decays.store(lane, stage.decays);
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const int at = lane * EACH + i;
+            stage.step[at] = dt[i];
+            stage.written[at] = dt[i] * decays.to_end[i];
+            stage.faded[at] = dt[i] * stage.decays.between(at | (MMA_TILE - 1), at);
+        }
     }
 };
 
-// Loads a chunk, and computes its time steps, decays and weighted pairs. For a preparing warpgroup.
+// Loads a chunk, and computes its decays and weighted pairs; and as much of the chunk that this warpgroup prepares next, of `after` tokens
+// from `then`, as can be known before there is room for it.
 template <int STATE, int CHUNK>
-__device__ __forceinline__ void prepare(int thread, const ScanInputs& from, const ScanScalars<CHUNK>& scalars, ScanStage<STATE, CHUNK>& stage, int first, int tokens) {
+__device__ __forceinline__ void prepare(int thread, const ScanInputs& from, ScanLanes<CHUNK>& lanes, ScanStage<STATE, CHUNK>& stage, int first, int tokens,
+                                        int then, int after) {
     using Stage = ScanStage<STATE, CHUNK>;
-    constexpr int EACH = CHUNK / WARP;
     const int warp = thread / WARP, lane = thread % WARP;
     const long long at = static_cast<long long>(first) * from.width;
     load_rows<Stage::TILES>(thread, stage.c, from.c + at, from.width, STATE, tokens);
     load_rows<Stage::TILES>(thread, stage.b, from.b + at, from.width, STATE, tokens);
     load_rows<1>(thread, stage.x, from.x + at, from.width, from.rows, tokens);
     commit_copies();
+    const long long later = static_cast<long long>(then) * from.width;
     if (warp == 0) {
-        double own[EACH];
-#pragma unroll
-        for (int i = 0; i < EACH; i++) {
-            const float step = lane * EACH + i < tokens ? time_step(scalars.dt[i] + from.bias, from.least) : 0.0f;
-            stage.step[lane * EACH + i] = step;
-            own[i] = from.decay * static_cast<double>(step);
-        }
-        set_decays<CHUNK>(stage.decays, own);
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < EACH; i++) {
-            const int at = lane * EACH + i;
-            stage.written[at] = stage.step[at] * stage.decays.to_end[at];
-            stage.faded[at] = stage.step[at] * stage.decays.between(at | (MMA_TILE - 1), at);
-        }
+        lanes.store(lane, stage);
+        if (after > 0) lanes.load(lane, from, then, after);
     }
+    if (warp == 1) expect_rows<Stage::TILES>(lane, from.c + later, from.width, after);
+    if (warp == 2) expect_rows<Stage::TILES>(lane, from.b + later, from.width, after);
+    if (warp == 3) expect_rows<1>(lane, from.x + later, from.width, after);
     wait_copies<0>();
     written_for_products();
     prepared(threadIdx.x / GROUP);
@@ -88,9 +91,10 @@ __device__ __forceinline__ void prepare(int thread, const ScanInputs& from, cons
     products_commit();
     products_wait<0>();
     hold(g);
-    const auto store = [&](int i, int j, float first, float second) { store_pair(stage.weighted, stage.weighted_low, i, j, first, second); };
-    weigh_pairs(thread, g, stage.decays, {1.0f, 1.0f}, stage.step, stage.faded, [](int i, int j) { return j <= i; }, store, store);
+    weigh_pairs(thread, g, stage.decays, {1.0f, 1.0f}, stage.step, stage.faded, [](int i, int j) { return j <= i; });
+    store_pairs<CHUNK>(thread, g, stage.weighted, stage.weighted_low, true);
     written_for_products();
+    if (warp == 0 && after > 0) lanes.finish(lane, from, after);  // the warp with the fewest pairs
 }
 
 template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void mamba2_scan(const Step& step, const Mamba2& layer) {
@@ -127,17 +131,15 @@ template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void ma
         const bf16* b = x + layer.heads * HEAD_DIM + head / (layer.heads / layer.groups) * STATE;
         const ScanInputs from = {x + head * HEAD_DIM + first, b, b + layer.groups * STATE, layer.dt + static_cast<long long>(chunks.first) * layer.heads + head,
                                  width, layer.heads, rows, layer.dt_bias[head], layer.time_step_min, static_cast<double>(layer.decay[head]) * LOG2_E};
-        ScanScalars<CHUNK> scalars = {}, next = {};
-        if (group <= chunks.count) next.load(threadIdx.x % GROUP, from, chunks.begin(group - 1), chunks.tokens(group - 1));
+        ScanLanes<CHUNK> lanes = {};
+        if (group <= chunks.count) {
+            lanes.load(lane, from, chunks.begin(group - 1), chunks.tokens(group - 1));
+            lanes.finish(lane, from, chunks.tokens(group - 1));
+        }
         for (int chunk = group - 1; chunk < chunks.count; chunk += PREPARING) {
-            const int at = chunk % STAGES, later = chunk + PREPARING, thread = anew(threadIdx.x % GROUP);
+            const int at = chunk % STAGES, later = chunk + PREPARING, after = later < chunks.count ? chunks.tokens(later) : 0;
             if (chunk >= STAGES) take_room(at);
-            scalars = next;
-            if (later < chunks.count) {
-                next.load(thread, from, chunks.begin(later), chunks.tokens(later));
-                expect<STATE>(thread, from, chunks.begin(later), chunks.tokens(later));
-            }
-            prepare(thread, from, scalars, stages[at], chunks.begin(chunk), chunks.tokens(chunk));
+            prepare(anew(threadIdx.x % GROUP), from, lanes, stages[at], chunks.begin(chunk), chunks.tokens(chunk), chunks.begin(later), after);
             give_stage(at);
         }
         start_next();
