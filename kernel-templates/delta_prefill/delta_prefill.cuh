@@ -4,245 +4,276 @@
 //     u_i = beta_i (v_i - exp(c_i) S k_i) - sum over j < i of beta_i (k_i k_j) exp(c_i - c_j) u_j
 //     y_i = exp(c_i) S q_i + sum over j <= i of (q_i k_j) exp(c_i - c_j) u_j
 //     S = exp(c_L) S + sum over j of u_j exp(c_L - c_j) k_j^T
-// It is solved 16 tokens at a time, with inverses of the 16 x 16 parts on the diagonal. A block computes up to 64 rows of one value head's
-// state for one span. q, k and v are bf16 and exact on the tensor cores, so lengths of q and k are applied to products; S, U and the
-// weighted pairs are split into two bf16 each, which leaves 2^-16 of a product.
+// It is solved with the inverse of its matrix, which 16 x 16 parts on the diagonal and products make. A block computes up to 64 rows of one
+// value head's state for one span. q, k and v are bf16 and exact on the tensor cores, so lengths of q and k are applied to products; S, U,
+// the inverse and the weighted pairs are split into two bf16 each, which leaves 2^-16 of a product.
 #pragma once
 #include "sizes.cuh"
 #include "chunk.cuh"
 #include "delta.cuh"
 
-template <int KEY_DIM, int CHUNK> struct DeltaStage {
-    static constexpr int DEPTH = round_up(KEY_DIM, 16), STRIDE = DEPTH + ROW_PAD, PAIRS = CHUNK + ROW_PAD;
-    alignas(16) bf16 k[CHUNK * STRIDE];
-    bf16 q[CHUNK * STRIDE];
-    bf16 v[CHUNK * ROWS_STRIDE];  // then y
-    // [i][j]: -beta_i (k_i k_j) exp(c_i - c_j) below the 16 x 16 parts on the diagonal; on it, the inverse of 1 + the same without its sign.
-    bf16 solve[CHUNK * PAIRS], solve_low[CHUNK * PAIRS];
-    bf16 seen[CHUNK * PAIRS], seen_low[CHUNK * PAIRS];  // [i][j]: (q_i k_j) exp(c_i - c_j)
+template <int KEY_DIM, int CHUNK> struct alignas(1024) DeltaStage {
+    static constexpr int TILES = ceil_div(KEY_DIM, TILE_COLUMNS), WIDTH = TILES * TILE_COLUMNS;
+    unsigned char k[TILES * TILE_BYTES], q[TILES * TILE_BYTES];
+    unsigned char v[TILE_BYTES];  // then y
+    // [i][j]: the inverse of 1 + beta_i (k_i k_j) exp(c_i - c_j); while it is made, the negative of what is below its parts on the diagonal.
+    unsigned char solve[TILE_BYTES], solve_low[TILE_BYTES];
+    unsigned char seen[TILE_BYTES], seen_low[TILE_BYTES];  // [i][j]: (q_i k_j) exp(c_i - c_j)
     Decays<CHUNK> decays;
     float beta[CHUNK];
     float q_scale[CHUNK], k_scale[CHUNK];  // that make q and k of unit length, q over sqrt(KEY_DIM)
+    float faded[CHUNK];                    // the scale of k times what is left at the last of its 16 tokens
+    float known[CHUNK];                    // of S k_i: beta_i exp(c_i) and the length
+    float shown[CHUNK];                    // of S q_i: exp(c_i) and the length
+    float kept[CHUNK];                     // of u_j: exp(c_L - c_j) and the length of k
 };
 
-// A 16 x 16 part on the diagonal, whose strictly lower triangle is in `part`: the inverse of 1 + it, into `high` and `low`. By one warp.
-__device__ __forceinline__ void invert(const float (&part)[MMA_TILE * MMA_TILE], bf16* high, bf16* low, int stride) {
-    const int column = threadIdx.x % 16;
-    float x[16];
+// The diagonal of a warp's 16 rows of a product of 64 rows with themselves: the element of row lane % 16.
+template <int CHUNK> __device__ __forceinline__ float diagonal_of(int warp, int lane, const float (&product)[CHUNK / 2]) {
+    // Row r of 8 has it in lane 4 r + r / 2, once for the rows above and once for those 8 below.
+    const int r = lane % 8, holder = r * 4 + r / 2;
+    float found = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 16; i++) {
-        float even = i == column ? 1.0f : 0.0f, odd = 0.0f;
+    for (int below = 0; below < 2; below++) {
+        float even = 0.0f, odd = 0.0f;
 #pragma unroll
-        for (int j = 0; j < i; j++) (j % 2 == 0 ? even : odd) -= part[i * 16 + j] * x[j];
-        x[i] = even + odd;
-    }
-    if (threadIdx.x % WARP < 16) {
-#pragma unroll
-        for (int i = 0; i < 16; i++) {
-            const bf16 rounded = from_float<bf16>(x[i]);
-            high[i * stride + column] = rounded;
-            low[i * stride + column] = from_float<bf16>(x[i] - to_float(rounded));
+        for (int part = 0; part < CHUNK / MMA_TILE; part++) {
+            const int at = (2 * part + below) * 4 + below * 2;
+            if (part == warp) even = product[at], odd = product[at + 1];
         }
+        even = __shfl_sync(0xffffffff, even, holder), odd = __shfl_sync(0xffffffff, odd, holder);
+        if (below == lane / 8 % 2) found = r % 2 == 0 ? even : odd;
+    }
+    return found;
+}
+
+// Four floats of column j of a warp's part on the diagonal, in room that its weighted pairs take later.
+template <int KEY_DIM, int CHUNK> __device__ __forceinline__ float4* part_of(DeltaStage<KEY_DIM, CHUNK>& stage, int at, int j, int four) {
+    return reinterpret_cast<float4*>((four < 2 ? stage.seen : stage.seen_low) + swizzled(at + j, at / 8 + four % 2));
+}
+
+// The warp's 16 x 16 part on the diagonal, the negative of whose strictly lower triangle is in its room: the inverse of 1 + it. Lanes 0 .. 15
+// compute a column each and store its high part, the others the same for its low part.
+template <int KEY_DIM, int CHUNK> __device__ __forceinline__ void invert(int lane, DeltaStage<KEY_DIM, CHUNK>& stage, int at) {
+    const int column = lane % MMA_TILE;
+    unsigned char* to = lane < MMA_TILE ? stage.solve : stage.solve_low;
+    float x[MMA_TILE];
+#pragma unroll
+    for (int i = 0; i < MMA_TILE; i++) x[i] = i == column ? 1.0f : 0.0f;
+#pragma unroll
+    for (int j = 0; j < MMA_TILE - 1; j++) {
+        // x[j] is known, and leaves its share in all rows below.
+#pragma unroll
+        for (int four = j / 4; four < MMA_TILE / 4; four++) {
+            const float4 rows = *part_of(stage, at, j, four);
+            const float shares[4] = {rows.x, rows.y, rows.z, rows.w};
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+                if (four * 4 + n > j) x[four * 4 + n] += shares[n] * x[j];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < MMA_TILE; i++) {
+        bf16 rounded = from_float<bf16>(x[i]);
+        if (lane >= MMA_TILE) rounded = from_float<bf16>(x[i] - to_float(rounded));
+        *reinterpret_cast<bf16*>(to + swizzled(at + i, (at + column) / 8) + column % 8 * 2) = rounded;
     }
 }
 
-// Loads a chunk, of `tokens` before `after` of the next, and computes everything that all rows of the state share. For the preparing warps.
-template <int VALUE_DIM, int KEY_DIM, int CHUNK>
-__device__ __forceinline__ void prepare(const Delta& layer, DeltaStage<KEY_DIM, CHUNK>& stage, float (*room)[MMA_TILE * MMA_TILE], int row, int tokens,
-                                        int after, int head, int first, int rows) {
-    using Stage = DeltaStage<KEY_DIM, CHUNK>;
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const int key_head = head / (layer.value_heads / layer.key_heads);
-    const long long width = 2 * layer.key_heads * KEY_DIM + layer.value_heads * VALUE_DIM;
-    const bf16* q = layer.qkv + row * width + key_head * KEY_DIM;
-    load_rows<CHUNK>(stage.k, Stage::STRIDE, q + layer.key_heads * KEY_DIM, width, KEY_DIM, tokens);
-    load_rows<CHUNK>(stage.q, Stage::STRIDE, q, width, KEY_DIM, tokens);
-    const bf16* v = layer.qkv + row * width + 2 * layer.key_heads * KEY_DIM + head * VALUE_DIM + first;
-    load_rows<CHUNK>(stage.v, ROWS_STRIDE, v, width, rows, tokens);
-    commit_copies();
-    const long long next = tokens * width;
-    expect_rows(q + layer.key_heads * KEY_DIM + next, width, KEY_DIM, after);
-    expect_rows(q + next, width, KEY_DIM, after);
-    expect_rows(v + next, width, rows, after);
-    const long long next_scalar = static_cast<long long>(row + tokens) * layer.value_heads + head;
-    expect_rows(layer.a + next_scalar, layer.value_heads, 1, after);
-    expect_rows(layer.b + next_scalar, layer.value_heads, 1, after);
-    if (warp == 0) {
-        constexpr int EACH = CHUNK / WARP;
-        const double decay = static_cast<double>(layer.decay[head]) * LOG2_E;
-        const float bias = layer.dt_bias[head];
-        double own[EACH];
+// c += a b where a is split, and b is part (row, column) of an inverse or of what it is made of: three of the four products, for the fourth is
+// 2^-16 of them. The large one and the small ones are summed apart, and do not wait for each other.
+template <int KEY_DIM, int CHUNK>
+__device__ __forceinline__ void add_part(int lane, float (&c)[2][PART_SHARE], const unsigned (&high)[4], const unsigned (&low)[4], DeltaStage<KEY_DIM, CHUNK>& stage, int row,
+                                         int column) {
+    unsigned b[4], b_low[4];
+    load_matrices(b, by_rows(lane, stage.solve, row * MMA_TILE, column * MMA_TILE));
+    load_matrices(b_low, by_rows(lane, stage.solve_low, row * MMA_TILE, column * MMA_TILE));
+    warp_product(c[0], high, b);
+    warp_product(c[1], low, b);
+    warp_product(c[1], high, b_low);
+}
+
+// Where the inputs of a value head lie. What is an argument of the kernel is read when it is used, for it needs no register.
+struct DeltaInputs {
+    const Delta& layer;
+    int head, first, rows;  // the value head, the first row of the span, rows of the state
+    int width, q, v;        // elements of a token's row, where q and v lie in it
+
+    __device__ __forceinline__ const bf16* row(int at) const { return layer.qkv + static_cast<long long>(first + at) * width; }
+    __device__ __forceinline__ long long scalar(int at) const { return static_cast<long long>(first + at) * layer.value_heads + head; }
+};
+
+// What a warp knows of a chunk before it is loaded: each lane of two of its tokens.
+template <int CHUNK> struct DeltaLanes {
+    static constexpr int EACH = CHUNK / WARP;
+    float a[EACH], b[EACH];
+    DecayLanes<CHUNK> decays;
+
+    __device__ __forceinline__ void load(int lane, const DeltaInputs& from, int first, int tokens) {
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const int at = lane * EACH + i;
-            const long long scalar = static_cast<long long>(row + at) * layer.value_heads + head;
-            const bool valid = at < tokens;
-            own[i] = valid ? decay * static_cast<double>(softplus(layer.a[scalar] + bias)) : 0.0;
-            stage.beta[at] = valid ? delta_beta(layer.b[scalar]) : 0.0f;
+            const long long scalar = from.scalar(first + min(lane * EACH + i, tokens - 1));
+            a[i] = from.layer.a[scalar], b[i] = from.layer.b[scalar];
         }
-        set_decays<CHUNK>(stage.decays, own);
+    }
+    // What was loaded becomes decays and betas; past the last token nothing decays and nothing is written.
+    __device__ __forceinline__ void finish(int lane, const DeltaInputs& from, int tokens) {
+        const double decay = static_cast<double>(from.layer.decay[from.head]) * LOG2_E;
+        const float bias = from.layer.dt_bias[from.head];
+        double own[EACH] = {};
+        // Of two tokens of a lane one after the other, for the cache of instructions.
+        static_assert(EACH == 2, "the first and the other");
+#pragma unroll 1
+        for (int i = 0; i < EACH; i++) {
+            const bool valid = lane * EACH + i < tokens;
+            const double log = valid ? decay * static_cast<double>(softplus((i == 0 ? a[0] : a[1]) + bias)) : 0.0;
+            const float beta = valid ? delta_beta(i == 0 ? b[0] : b[1]) : 0.0f;
+            if (i == 0) own[0] = log, b[0] = beta;
+            else own[1] = log, b[1] = beta;
+        }
+        decays.set(lane, own);
+    }
+    template <int KEY_DIM> __device__ __forceinline__ void store(int lane, DeltaStage<KEY_DIM, CHUNK>& stage) const {
+        decays.store(lane, stage.decays);
+#pragma unroll
+        for (int i = 0; i < EACH; i++) stage.beta[lane * EACH + i] = b[i];
+    }
+};
+
+// Loads a chunk, and computes everything that all rows of the state share; and as much of the chunk that this warpgroup prepares next, of
+// `after` tokens from `then`, as can be known before there is room for it.
+template <int KEY_DIM, int CHUNK>
+__device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, DeltaLanes<CHUNK>& lanes, DeltaStage<KEY_DIM, CHUNK>& stage, int first, int tokens,
+                                        int then, int after) {
+    using Stage = DeltaStage<KEY_DIM, CHUNK>;
+    constexpr int PARTS = CHUNK / MMA_TILE;
+    const int group = threadIdx.x / GROUP, warp = thread / WARP, lane = thread % WARP;
+    const bf16 *row = from.row(first), *later = from.row(then);
+    const int k = from.q + from.layer.key_heads * KEY_DIM;
+#pragma unroll 1
+    for (int of_queries = 0; of_queries < 2; of_queries++)
+        load_rows<Stage::TILES>(thread, of_queries ? stage.q : stage.k, row + (of_queries ? from.q : k), from.width, KEY_DIM, tokens);
+    load_rows<1>(thread, stage.v, row + from.v, from.width, from.rows, tokens);
+    commit_copies();
+    if (warp == 0) expect_rows<1>(lane, later + from.v, from.width, after);
+    if (warp == 1 || warp == 2) expect_rows<Stage::TILES>(lane, later + (warp == 1 ? k : from.q), from.width, after);
+    if (warp == PARTS - 1) {
+        lanes.store(lane, stage);
+        if (after > 0) lanes.load(lane, from, then, after);
     }
     wait_copies<0>();
-    prepared();
-    for (int i = threadIdx.x; i < 2 * CHUNK; i += PREPARING * WARP) {
-        const bool of_query = i < CHUNK;
-        const int token = i % CHUNK;
-        const bf16* from = (of_query ? stage.q : stage.k) + token * Stage::STRIDE;
-        float squares = 0.0f;
-#pragma unroll 4
-        for (int n = 0; n < KEY_DIM; n += 8) {
-            const uint4 eight = *reinterpret_cast<const uint4*>(from + n);
-            for (unsigned two : {eight.x, eight.y, eight.z, eight.w}) squares += low_half(two) * low_half(two) + high_half(two) * high_half(two);
-        }
-        const float length = sqrtf(squares + DELTA_NORM_EPS);
-        if (of_query) stage.q_scale[token] = 1.0f / (length * sqrtf(static_cast<float>(KEY_DIM)));
-        else stage.k_scale[token] = 1.0f / length;
-    }
-    prepared();
-    constexpr int PARTS = CHUNK / 16, BELOW = PARTS * (PARTS - 1) / 2;
-    float left[4], right[4];
-    for (int part = warp; part < PARTS; part += PREPARING) {
-        const int at = part * 16;
-        const bf16* k = stage.k + at * Stage::STRIDE;
-        pairs<Stage::DEPTH>(left, right, k, k, Stage::STRIDE);
+    written_for_products();
+    prepared(group);
+    float products[CHUNK / 2] = {};  // of queries with queries, of keys with keys, and of queries with keys
+    const auto begin = [&](const unsigned char* x, const unsigned char* y) {
 #pragma unroll
-        for (int n = 0; n < 8; n++) {
-            const int i = lane / 4 + n / 2 % 2 * 8, j = lane % 4 * 2 + n % 2 + n / 4 * 8;
-            const float product = n < 4 ? left[n % 4] : right[n % 4];
-            const float scale = stage.beta[at + i] * stage.k_scale[at + i] * stage.k_scale[at + j];
-            room[warp][i * 16 + j] = j < i ? product * scale * stage.decays.between(at + i, at + j) : 0.0f;
-        }
-        __syncwarp();
-        invert(room[warp], stage.solve + at * (Stage::PAIRS + 1), stage.solve_low + at * (Stage::PAIRS + 1), Stage::PAIRS);
-        __syncwarp();
+        for (int i = 0; i < CHUNK / 2; i++) products[i] = 0.0f;
+        hold(products);
+        products_begin();
+        pairs<round_up(KEY_DIM, 16)>(products, x, y);
+        products_commit();
+    };
+    const auto end = [&] {
+        products_wait<0>();
+        hold(products);
+    };
+    begin(stage.q, stage.q);
+    end();
+    const float of_query = diagonal_of<CHUNK>(warp, lane, products);
+    begin(stage.k, stage.k);
+    end();
+    const int at = warp * MMA_TILE, i0 = at + lane / 4, token = at + lane % MMA_TILE;
+    const float of_key = diagonal_of<CHUNK>(warp, lane, products);
+    const float length = sqrtf((lane < MMA_TILE ? of_query : of_key) + DELTA_NORM_EPS);
+    if (lane < MMA_TILE) {
+        const float scale = 1.0f / (length * sqrtf(static_cast<float>(KEY_DIM)));
+        stage.q_scale[token] = scale;
+        stage.shown[token] = stage.decays.since_start[token] * scale;
+    } else {
+        const float scale = 1.0f / length;
+        stage.k_scale[token] = scale;
+        stage.faded[token] = scale * stage.decays.between(token | (MMA_TILE - 1), token);
+        stage.known[token] = stage.beta[token] * stage.decays.since_start[token] * scale;
+        stage.kept[token] = stage.decays.to_end[token] * scale;
     }
-    // Parts below the diagonal of keys with keys, then parts up to the diagonal of queries with keys.
-    for (int n = warp; n < BELOW + BELOW + PARTS; n += PREPARING) {
-        const bool of_keys = n < BELOW;
-        int part_row, part_column;
-        lower_part(of_keys ? n : n - BELOW, part_row, part_column);
-        const int i0 = (part_row + of_keys) * 16, j0 = part_column * 16;
-        const bf16* x = (of_keys ? stage.k : stage.q) + i0 * Stage::STRIDE;
-        pairs<Stage::DEPTH>(left, right, x, stage.k + j0 * Stage::STRIDE, Stage::STRIDE);
-        const int at = i0 * Stage::PAIRS + j0;
-        bf16* high = (of_keys ? stage.solve : stage.seen) + at;
-        bf16* low = (of_keys ? stage.solve_low : stage.seen_low) + at;
-        store_pairs(left, right, high, low, Stage::PAIRS, [&](int i, int j, float product) {
-            i += i0, j += j0;
-            const float scale = of_keys ? -stage.beta[i] * stage.k_scale[i] : stage.q_scale[i];
-            return j <= i ? product * (scale * stage.k_scale[j]) * stage.decays.between(i, j) : 0.0f;
-        });
+    prepared(group);
+    weigh_pairs(thread, products, stage.decays, {-stage.beta[i0] * stage.k_scale[i0], -stage.beta[i0 + 8] * stage.k_scale[i0 + 8]}, stage.k_scale,
+                stage.faded, stage.solve, stage.solve_low, [](int i, int j) { return j < i; });
+#pragma unroll
+    for (int i = 0; i < PART_SHARE; i++) {
+        const int below = lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        reinterpret_cast<float*>(part_of(stage, at, column, below / 4))[below % 4] = products[i];
     }
+    begin(stage.q, stage.k);
+    __syncwarp();
+    invert(lane, stage, at);
+    prepared(group);
+    end();
+    weigh_pairs(thread, products, stage.decays, {stage.q_scale[i0], stage.q_scale[i0 + 8]}, stage.k_scale, stage.faded, stage.seen, stage.seen_low,
+                [](int i, int j) { return j <= i; });
+    store_part(lane, products, stage.seen, stage.seen_low, at, at);
+    // The warp that has no part below its own.
+    if (warp == PARTS - 1 && after > 0) lanes.finish(lane, from, after);
+    // Below each part on the diagonal, X_i = T_ii (sum over j < i of -L_ij X_j), as transposed: a warp has a column of parts, its own first.
+    unsigned x[PARTS][4] = {}, x_low[PARTS][4] = {};
+    load_matrices_transposed(x[0], by_rows(lane, stage.solve, at, at));
+    load_matrices_transposed(x_low[0], by_rows(lane, stage.solve_low, at, at));
+#pragma unroll 1
+    for (int i = warp + 1; i < PARTS; i++) {
+        float sum[2][PART_SHARE] = {}, result[2][PART_SHARE] = {};
+        unsigned high[4], low[4];
+#pragma unroll
+        for (int n = 0; n < PARTS - 1; n++)
+            if (warp + n < i) add_part(lane, sum, x[n], x_low[n], stage, i, warp + n);
+#pragma unroll
+        for (int n = 0; n < PART_SHARE; n++) sum[0][n] += sum[1][n];
+        split_columns(sum[0], 0, high, low);
+        add_part(lane, result, high, low, stage, i, i);
+#pragma unroll
+        for (int n = 0; n < PART_SHARE; n++) result[0][n] += result[1][n];
+        split_columns(result[0], 0, high, low);
+#pragma unroll
+        for (int n = 1; n < PARTS; n++)
+#pragma unroll
+            for (int m = 0; m < 4; m++)
+                if (warp + n == i) x[n][m] = high[m], x_low[n][m] = low[m];
+    }
+    prepared(group);
+#pragma unroll
+    for (int n = 1; n < PARTS; n++) {
+        const int row = at + n * MMA_TILE;
+        if (row >= CHUNK) continue;
+        store_matrices_transposed(by_rows(lane, stage.solve, row, at), x[n]);
+        store_matrices_transposed(by_rows(lane, stage.solve_low, row, at), x_low[n]);
+    }
+    written_for_products();
 }
 
-// Outputs of a chunk for the 16 rows of this warp, and their state after it. `column` is where they stand in a row of `stage.v`.
-template <int KEY_DIM, int CHUNK, int TILES>
-__device__ __forceinline__ void apply(DeltaStage<KEY_DIM, CHUNK>& stage, float (&state)[TILES][4], float (&y)[CHUNK / 8][4], int column) {
-    using Stage = DeltaStage<KEY_DIM, CHUNK>;
-    constexpr int PARTS = CHUNK / 16;
-    const int lane = threadIdx.x % WARP;
-    float u[CHUNK / 8][4];  // S k, then what is left to write, then what is written
+// c += a b^T where a is 64 columns, split, and b is split into two tiles.
+__device__ __forceinline__ void add_split(float (&c)[TILE_SHARE], const unsigned (&high)[4][4], const unsigned (&low)[4][4], const unsigned char* tile_high, const unsigned char* tile_low) {
+    const unsigned long long b = along_columns(shared_address(tile_high)), b_low = along_columns(shared_address(tile_low));
 #pragma unroll
-    for (int tile = 0; tile < CHUNK / 8; tile++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) y[tile][i] = u[tile][i] = 0.0f;
-#pragma unroll
-    for (int n = 0; n < TILES / 2; n++) {
-        unsigned high[4], low[4];
-        split_columns(state[2 * n], state[2 * n + 1], high, low);
-#pragma unroll
-        for (int part = 0; part < PARTS; part++) {
-            unsigned k[4], q[4];
-            load_matrices(k, by_rows(stage.k + part * 16 * Stage::STRIDE + n * 16, Stage::STRIDE));
-            load_matrices(q, by_rows(stage.q + part * 16 * Stage::STRIDE + n * 16, Stage::STRIDE));
-            product(u[2 * part], u[2 * part + 1], high, k);
-            product(y[2 * part], y[2 * part + 1], high, q);
-            product(u[2 * part], u[2 * part + 1], low, k);
-            product(y[2 * part], y[2 * part + 1], low, q);
-        }
-    }
-#pragma unroll
-    for (int part = 0; part < PARTS; part++) {
-        unsigned v[4];
-        load_matrices_transposed(v, by_rows(stage.v + part * 16 * ROWS_STRIDE + column, ROWS_STRIDE));
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const int token = part * 16 + half * 8 + lane % 4 * 2;
-            float(&u_at)[4] = u[2 * part + half];
-            float(&y_at)[4] = y[2 * part + half];
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                const float since = stage.decays.since_start[token + i], beta = stage.beta[token + i];
-                const float known = since * stage.k_scale[token + i], shown = since * stage.q_scale[token + i];
-#pragma unroll
-                for (int below = 0; below < 2; below++) {
-                    const unsigned two = v[half * 2 + below];
-                    u_at[below * 2 + i] = beta * ((i == 0 ? low_half(two) : high_half(two)) - known * u_at[below * 2 + i]);
-                    y_at[below * 2 + i] *= shown;
-                }
-            }
-        }
-    }
-    const float whole = stage.decays.whole;
-#pragma unroll
-    for (int tile = 0; tile < TILES; tile++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) state[tile][i] *= whole;
-#pragma unroll
-    for (int from = 0; from < PARTS; from++) {
-        unsigned high[4], low[4];
-        float(&left)[4] = u[2 * from];
-        float(&right)[4] = u[2 * from + 1];
-        split_columns(left, right, high, low);
-#pragma unroll
-        for (int i = 0; i < 4; i++) left[i] = right[i] = 0.0f;
-        const int diagonal = from * 16 * (Stage::PAIRS + 1);
-        product_of_splits(left, right, high, low, stage.solve + diagonal, stage.solve_low + diagonal, Stage::PAIRS);
-        split_columns(left, right, high, low);
-#pragma unroll
-        for (int part = from; part < PARTS; part++) {
-            const int at = part * 16 * Stage::PAIRS + from * 16;
-            // What is left to write, and the outputs, in turns: so no product waits for the one before it.
-            unsigned solve[4], solve_low[4], seen[4], seen_low[4];
-            float(&u_left)[4] = u[2 * part];
-            float(&u_right)[4] = u[2 * part + 1];
-            load_matrices(seen, by_rows(stage.seen + at, Stage::PAIRS));
-            load_matrices(seen_low, by_rows(stage.seen_low + at, Stage::PAIRS));
-            if (part > from) {
-                load_matrices(solve, by_rows(stage.solve + at, Stage::PAIRS));
-                load_matrices(solve_low, by_rows(stage.solve_low + at, Stage::PAIRS));
-                product(u_left, u_right, high, solve);
-            }
-            product(y[2 * part], y[2 * part + 1], high, seen);
-            if (part > from) product(u_left, u_right, low, solve);
-            product(y[2 * part], y[2 * part + 1], low, seen);
-            if (part > from) product(u_left, u_right, high, solve_low);
-            product(y[2 * part], y[2 * part + 1], high, seen_low);
-        }
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                const int token = from * 16 + half * 8 + lane % 4 * 2 + i;
-                const float weight = stage.decays.to_end[token] * stage.k_scale[token];
-                u[2 * from + half][i] *= weight, u[2 * from + half][2 + i] *= weight;
-            }
-        split_columns(left, right, high, low);
-        add_to_state(state, high, low, stage.k + from * 16 * Stage::STRIDE, Stage::STRIDE);
+    for (int part = 0; part < 4; part++) {
+        add_inner(c, high[part], b, part);
+        add_inner(c, low[part], b, part);
+        add_inner(c, high[part], b_low, part);
     }
 }
 
 template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void delta_prefill(const Step& step, const Delta& layer) {
     using Stage = DeltaStage<KEY_DIM, CHUNK>;
-    constexpr int TILES = Stage::DEPTH / 8;
-    extern __shared__ __align__(16) unsigned char shared[];
+    constexpr int WIDTH = Stage::WIDTH, PARTS = CHUNK / 16, DEPTHS = ceil_div(KEY_DIM, 16);
+    extern __shared__ __align__(1024) unsigned char shared[];
     Stage* stages = reinterpret_cast<Stage*>(shared);
-    float(*room)[MMA_TILE * MMA_TILE] = reinterpret_cast<float(*)[MMA_TILE * MMA_TILE]>(stages + 2);
     const int first = blockIdx.x * ROWS_OF_BLOCK, head = blockIdx.y, rows = min(ROWS_OF_BLOCK, VALUE_DIM - first);
-    const int warp = threadIdx.x / WARP, column = (warp - PREPARING) * ROWS_OF_WARP;
-    // Columns that only pad a matrix take part in products, so they hold zeros.
-    for (int i = threadIdx.x; i < static_cast<int>(2 * sizeof(Stage) / 16); i += CHUNK_THREADS)
-        reinterpret_cast<uint4*>(shared)[i] = make_uint4(0, 0, 0, 0);
+    const int group = threadIdx.x / GROUP, lane = threadIdx.x % WARP, column = threadIdx.x % GROUP / WARP * ROWS_OF_WARP;
+    // Columns that only pad a matrix, and pairs of a token with a later one, take part in products, so they hold zeros.
+    if constexpr (KEY_DIM % TILE_COLUMNS != 0) {
+        clear(shared, STAGES * sizeof(Stage));
+    } else {
+        for (int i = 0; i < STAGES; i++) clear(stages[i].solve, 4 * TILE_BYTES);
+    }
+    written_for_products();
     wait_for_previous();
     if (static_cast<int>(blockIdx.z) >= step.counts[COUNT_PREFILL]) return;
     const int sequence = step.prefill[blockIdx.z];
@@ -255,29 +286,122 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
         return;
     }
     slot = checked(step, slot, step.slots, ERROR_SLOT);
-    meet();
-    if (warp < PREPARING) {
-        for (int chunk = 0; chunk < chunks.count; chunk++) {
-            prepare<VALUE_DIM>(layer, stages[chunk % 2], room, chunks.first + chunks.begin(chunk), chunks.tokens(chunk),
-                               chunk + 1 < chunks.count ? chunks.tokens(chunk + 1) : 0, head, first, rows);
-            meet();
+    __syncthreads();
+    if (group > 0) {
+        give_registers();
+        const int keys = layer.key_heads * KEY_DIM;
+        const DeltaInputs from = {layer, head, chunks.first, rows, 2 * keys + layer.value_heads * VALUE_DIM,
+                                  head / (layer.value_heads / layer.key_heads) * KEY_DIM, 2 * keys + head * VALUE_DIM + first};
+        DeltaLanes<CHUNK> lanes = {};
+        if (group <= chunks.count) {
+            lanes.load(lane, from, chunks.begin(group - 1), chunks.tokens(group - 1));
+            lanes.finish(lane, from, chunks.tokens(group - 1));
+        }
+        for (int chunk = group - 1; chunk < chunks.count; chunk += PREPARING) {
+            const int at = chunk % STAGES, later = chunk + PREPARING, after = later < chunks.count ? chunks.tokens(later) : 0;
+            if (chunk >= STAGES) take_room(at);
+            prepare(anew(threadIdx.x % GROUP), from, lanes, stages[at], chunks.begin(chunk), chunks.tokens(chunk), chunks.begin(later), after);
+            give_stage(at);
         }
         start_next();
         return;
     }
-    const bool works = column < rows;
+    take_registers();
     float* memory = layer.states + ((static_cast<long long>(slot) * layer.value_heads + head) * VALUE_DIM + first + column) * KEY_DIM;
-    float state[TILES][4];
-    if (works) load_state<KEY_DIM>(state, memory, rows - column, step.start[sequence] == 0);
+    float state[WIDTH / 2], u[CHUNK / 2], out[CHUNK / 2];
+    load_state<KEY_DIM>(state, memory, rows - column, step.start[sequence] == 0);
+    unsigned high[Stage::TILES][4][4], low[Stage::TILES][4][4];  // of the state
+    const auto split_state = [&] {
+#pragma unroll
+        for (int slice = 0; slice < Stage::TILES; slice++) split_slice<DEPTHS>(state, slice, high[slice], low[slice]);
+    };
+    const auto add_state = [&](float(&to)[CHUNK / 2], const unsigned char* tokens) {
+        const unsigned long long tiles = along_columns(shared_address(tokens));
+#pragma unroll
+        for (int i = 0; i < CHUNK / 2; i++) to[i] = 0.0f;
+        hold(to);
+        products_begin();
+#pragma unroll
+        for (int n = 0; n < DEPTHS; n++) {
+            add_inner(to, high[n / 4][n % 4], tiles, n);
+            add_inner(to, low[n / 4][n % 4], tiles, n);
+        }
+        products_commit();
+    };
+    const auto store = [&](int chunk) {
+        store_outputs<CHUNK>(lane, out, stages[chunk % STAGES].v, column, y + chunks.begin(chunk) * y_width + column, y_width, chunks.tokens(chunk),
+                             rows - column);
+        if (chunk + STAGES < chunks.count) give_room(chunk % STAGES);
+    };
+    split_state();
     for (int chunk = 0; chunk < chunks.count; chunk++) {
-        Stage& stage = stages[chunk % 2];
-        meet();
-        if (!works) continue;
-        float out[CHUNK / 8][4];
-        apply(stage, state, out, column);
-        bf16* to = y + chunks.begin(chunk) * y_width + column;
-        store_outputs<CHUNK>(out, stage.v + column, to, y_width, chunks.tokens(chunk), rows - column);
+        Stage& stage = stages[chunk % STAGES];
+        take_stage(chunk % STAGES);
+        add_state(u, stage.k);
+        if (chunk > 0) store(chunk - 1);
+        add_state(out, stage.q);
+        products_wait<1>();
+        hold(u);
+        // What the tokens' values lack, before they have seen each other.
+#pragma unroll
+        for (int part = 0; part < PARTS; part++) {
+            unsigned v[4];
+            load_matrices_transposed(v, by_rows(lane, stage.v, part * 16, column));
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const int token = part * 16 + i / 2 * 8 + lane % 4 * 2;
+                const float2 beta = *reinterpret_cast<const float2*>(&stage.beta[token]), known = *reinterpret_cast<const float2*>(&stage.known[token]);
+                u[part * 8 + 2 * i] = beta.x * low_half(v[i]) - known.x * u[part * 8 + 2 * i];
+                u[part * 8 + 2 * i + 1] = beta.y * high_half(v[i]) - known.y * u[part * 8 + 2 * i + 1];
+            }
+        }
+        const float whole = stage.decays.whole;
+#pragma unroll
+        for (int i = 0; i < WIDTH / 2; i++) state[i] *= whole;
+        products_wait<0>();
+        hold(out);
+        unsigned u_high[PARTS][4], u_low[PARTS][4];
+        split_slice<PARTS>(u, 0, u_high, u_low);
+#pragma unroll
+        for (int i = 0; i < CHUNK / 2; i++) u[i] = 0.0f;
+        hold(u);
+        products_begin();
+        add_split(u, u_high, u_low, stage.solve, stage.solve_low);
+        products_commit();
+#pragma unroll
+        for (int i = 0; i < CHUNK / 2; i += 4) {
+            const float2 shown = *reinterpret_cast<const float2*>(&stage.shown[i * 2 + lane % 4 * 2]);
+            out[i] *= shown.x, out[i + 1] *= shown.y;
+            out[i + 2] *= shown.x, out[i + 3] *= shown.y;
+        }
+        products_wait<0>();
+        hold(u);
+        unsigned kept_high[PARTS][4], kept_low[PARTS][4];
+        split_slice<PARTS>(u, 0, u_high, u_low);
+#pragma unroll
+        for (int i = 0; i < CHUNK / 2; i += 4) {
+            const float2 kept = *reinterpret_cast<const float2*>(&stage.kept[i * 2 + lane % 4 * 2]);
+            u[i] *= kept.x, u[i + 1] *= kept.y;
+            u[i + 2] *= kept.x, u[i + 3] *= kept.y;
+        }
+        split_slice<PARTS>(u, 0, kept_high, kept_low);
+        const unsigned long long k = down_rows(shared_address(stage.k), TILE_BYTES);
+        hold(state);
+        products_begin();
+#pragma unroll
+        for (int part = 0; part < PARTS; part++) add_outer<WIDTH>(state, kept_high[part], kept_low[part], k, part);
+        products_commit();
+        hold(out);
+        products_begin();
+        add_split(out, u_high, u_low, stage.seen, stage.seen_low);
+        products_commit();
+        products_wait<1>();
+        hold(state);
+        split_state();
+        products_wait<0>();
+        hold(out);
     }
+    store(chunks.count - 1);
     start_next();
-    if (works) store_state<KEY_DIM>(state, memory, rows - column);
+    store_state<KEY_DIM>(state, memory, rows - column);
 }

@@ -1,28 +1,54 @@
-// What the chunked forms of recurrences share: the roles of a block's warps, decays between the tokens of a chunk, and products of f32
-// matrices as sums of products of bf16.
+// What the chunked forms of recurrences share: the roles of a block's warpgroups, decays between the tokens of a chunk, and products of
+// f32 matrices as sums of products of bf16.
 //
-// Matrices are transposed against the usual text: rows of a product are rows of the state, columns are tokens. So a warp owns 16 rows of
-// the state for the whole span, in registers, and everything that it computes from them is an operand of its next product as it lies.
+// Matrices are transposed against the usual text: rows of a product are rows of the state, columns are tokens. So a warpgroup owns 64 rows
+// of the state for the whole span, in registers, and everything that it computes from them is an operand of its next product as it lies.
+// Matrices in shared memory are tiles of 64 tokens and 64 columns as warpgroup.cuh has them, one behind the other where there are more columns.
 #pragma once
-#include "mma.cuh"
+#include "sizes.cuh"
 #include "step.cuh"
 #include "warp.cuh"
+#include "warpgroup.cuh"
 
-// Warps 0 .. 3 load the next chunk and compute what all rows share, while warps 4 .. 7 apply the chunk before it to 16 rows each.
-constexpr int PREPARING = 4, HOLDING = 4;
-constexpr int CHUNK_THREADS = (PREPARING + HOLDING) * WARP;
-constexpr int ROWS_OF_WARP = 16, ROWS_OF_BLOCK = HOLDING * ROWS_OF_WARP;
-// Elements that pad a row of a matrix in shared memory: rows are an odd number of 16 bytes, so that 8 of them lie in different banks.
-constexpr int ROW_PAD = 8;
-constexpr int ROWS_STRIDE = ROWS_OF_BLOCK + ROW_PAD;
+// Warpgroup 0 applies chunks to its rows. Warpgroups 1 and 2 take turns: each loads a chunk and computes what all rows share.
+constexpr int GROUP = 4 * WARP, PREPARING = 2, STAGES = 3;
+constexpr int CHUNK_THREADS = (1 + PREPARING) * GROUP;
+constexpr int ROWS_OF_WARP = 16, ROWS_OF_BLOCK = 64;
+constexpr int TILE_COLUMNS = 64, TILE_BYTES = 64 * 128;
+// Elements of a product that a thread holds: of 64 x 64 by a warpgroup, of 16 x 16 by a warp.
+constexpr int TILE_SHARE = 64 * 64 / GROUP, PART_SHARE = MMA_TILE * MMA_TILE / WARP;
 constexpr double LOG2_E = 1.4426950408889634;  // of decays, which are powers of 2
 
-// A barrier of the preparing warps alone.
-__device__ __forceinline__ void prepared() { asm volatile("bar.sync 1, %0;" ::"n"(PREPARING * WARP) : "memory"); }
+// Registers of a thread after the roles are known: the state and its operands are in those of warpgroup 0.
+__device__ __forceinline__ void take_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 240;"); }
+__device__ __forceinline__ void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 128;"); }
 
-// Where both kinds meet, once per chunk: the preparing warps have it ready, and the others are done with the one before it. So two
-// stages are enough: the next chunk is prepared in the one that was used up.
-__device__ __forceinline__ void meet() { asm volatile("bar.sync 0, %0;" ::"n"(CHUNK_THREADS) : "memory"); }
+// A barrier of one preparing warpgroup.
+__device__ __forceinline__ void prepared(int group) { asm volatile("bar.sync %0, %1;" ::"r"(2 * STAGES + group), "n"(GROUP) : "memory"); }
+
+// A value that the compiler knows nothing of: what is computed from it is computed anew in each turn of a loop, not once in registers that are then
+// held throughout.
+__device__ __forceinline__ int anew(int x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}
+
+// A stage goes from a preparing warpgroup to warpgroup 0 and back: who has it says so, and who wants it waits.
+__device__ __forceinline__ void give_stage(int stage) { asm volatile("bar.arrive %0, %1;" ::"r"(1 + stage), "n"(2 * GROUP) : "memory"); }
+__device__ __forceinline__ void take_stage(int stage) { asm volatile("bar.sync %0, %1;" ::"r"(1 + stage), "n"(2 * GROUP) : "memory"); }
+__device__ __forceinline__ void give_room(int stage) { asm volatile("bar.arrive %0, %1;" ::"r"(1 + STAGES + stage), "n"(2 * GROUP) : "memory"); }
+__device__ __forceinline__ void take_room(int stage) { asm volatile("bar.sync %0, %1;" ::"r"(1 + STAGES + stage), "n"(2 * GROUP) : "memory"); }
+
+// Zeros in shared memory, by the whole block.
+__device__ __forceinline__ void clear(unsigned char* from, int bytes) {
+    for (int i = threadIdx.x * 16; i < bytes; i += CHUNK_THREADS * 16) *reinterpret_cast<uint4*>(from + i) = make_uint4(0, 0, 0, 0);
+}
+
+// Keeps the compiler from moving uses of registers across the start or the wait of the products that own them.
+template <int LEN> __device__ __forceinline__ void hold(float (&c)[LEN]) {
+#pragma unroll
+    for (int i = 0; i < LEN; i++) asm volatile("" : "+f"(c[i])::"memory");
+}
 
 // The chunks of a span: they end at absolute multiples of CHUNK.
 template <int CHUNK> struct Chunks {
@@ -59,37 +85,47 @@ template <int CHUNK> __device__ __forceinline__ float Decays<CHUNK>::between(int
     return power_of_2((log[i] - log[j]) + (low[i] - low[j]));
 }
 
-// Sets the decays from the logarithm (base 2) of each token's own, by one warp; lane l has those of tokens l * EACH and following.
-// Sums are in double, so that a token that forgets everything does not blur what comes after it.
-template <int CHUNK> __device__ __forceinline__ void set_decays(Decays<CHUNK>& decays, const double (&own)[CHUNK / WARP]) {
-    constexpr int EACH = CHUNK / WARP;
-    const int lane = threadIdx.x % WARP;
-    double sums[EACH];
+// The decays of a chunk in the registers of a warp, which makes them ahead of the chunk; lane l has those of tokens l * EACH and following.
+template <int CHUNK> struct DecayLanes {
+    static constexpr int EACH = CHUNK / WARP;
+    float log[EACH], low[EACH], to_end[EACH];
+
+    // From the logarithm (base 2) of each token's own. Sums are in double, so that a token that forgets everything does not blur what comes
+    // after it.
+    __device__ __forceinline__ void set(int lane, const double (&own)[EACH]) {
+        double sums[EACH];
 #pragma unroll
-    for (int i = 0; i < EACH; i++) sums[i] = own[i] + (i > 0 ? sums[i - 1] : 0.0);
-    double before = sums[EACH - 1];
+        for (int i = 0; i < EACH; i++) sums[i] = own[i] + (i > 0 ? sums[i - 1] : 0.0);
+        double before = sums[EACH - 1];
 #pragma unroll
-    for (int offset = 1; offset < WARP; offset *= 2) {
-        double other = __shfl_up_sync(0xffffffff, before, offset);
-        if (lane >= offset) before += other;
+        for (int offset = 1; offset < WARP; offset *= 2) {
+            double other = __shfl_up_sync(0xffffffff, before, offset);
+            if (lane >= offset) before += other;
+        }
+        before -= sums[EACH - 1];
+        // Beyond this nothing is left of anything, and differences of infinities would be NaN. A NaN stays one.
+        double last = __shfl_sync(0xffffffff, before + sums[EACH - 1], WARP - 1);
+        if (last < -1e30) last = -1e30;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            double sum = before + sums[i];
+            if (sum < -1e30) sum = -1e30;
+            log[i] = static_cast<float>(sum);
+            low[i] = static_cast<float>(sum - static_cast<double>(log[i]));
+            to_end[i] = power_of_2(static_cast<float>(last - sum));
+        }
     }
-    before -= sums[EACH - 1];
-    // Beyond this nothing is left of anything, and differences of infinities would be NaN. A NaN stays one.
-    double last = __shfl_sync(0xffffffff, before + sums[EACH - 1], WARP - 1);
-    if (last < -1e30) last = -1e30;
+
+    __device__ __forceinline__ void store(int lane, Decays<CHUNK>& to) const {
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        double sum = before + sums[i];
-        if (sum < -1e30) sum = -1e30;
-        const int at = lane * EACH + i;
-        const float log = static_cast<float>(sum);
-        decays.log[at] = log;
-        decays.low[at] = static_cast<float>(sum - static_cast<double>(log));
-        decays.since_start[at] = power_of_2(log);
-        decays.to_end[at] = power_of_2(static_cast<float>(last - sum));
+        for (int i = 0; i < EACH; i++) {
+            const int at = lane * EACH + i;
+            to.log[at] = log[i], to.low[at] = low[i];
+            to.since_start[at] = power_of_2(log[i]), to.to_end[at] = to_end[i];
+        }
+        if (lane == WARP - 1) to.whole = power_of_2(log[EACH - 1]);
     }
-    if (lane == 0) decays.whole = power_of_2(static_cast<float>(last));
-}
+};
 
 // Two floats as sums of two bf16 each: what is lost is below 2^-16 of a number.
 __device__ __forceinline__ void split(float x, float y, unsigned& high, unsigned& low) {
@@ -99,23 +135,15 @@ __device__ __forceinline__ void split(float x, float y, unsigned& high, unsigned
 __device__ __forceinline__ float low_half(unsigned pair) { return __uint_as_float(pair << 16); }
 __device__ __forceinline__ float high_half(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
-// 16 columns of a result as the left operand of the next product.
-__device__ __forceinline__ void split_columns(const float (&left)[4], const float (&right)[4], unsigned (&high)[4], unsigned (&low)[4]) {
-    split(left[0], left[1], high[0], low[0]);
-    split(left[2], left[3], high[1], low[1]);
-    split(right[0], right[1], high[2], low[2]);
-    split(right[2], right[3], high[3], low[3]);
+// 16 columns of a result, the `part`-th, as the left operand of the next product.
+template <int LEN> __device__ __forceinline__ void split_columns(const float (&from)[LEN], int part, unsigned (&high)[4], unsigned (&low)[4]) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) split(from[part * 8 + 2 * i], from[part * 8 + 2 * i + 1], high[i], low[i]);
 }
 
-// Addresses for ldmatrix of a 16 x 16 part of a matrix in shared memory. `by_rows`: the second 8 x 8 is right of the first;
-// `by_columns`: it is below the first.
-__device__ __forceinline__ const bf16* by_rows(const bf16* part, int stride) {
-    const int lane = threadIdx.x % WARP;
-    return part + (lane % 8 + lane / 16 * 8) * stride + lane / 8 % 2 * 8;
-}
-__device__ __forceinline__ const bf16* by_columns(const bf16* part, int stride) {
-    const int lane = threadIdx.x % WARP;
-    return part + lane % 16 * stride + lane / 16 * 8;
+// Addresses for ldmatrix of a 16 x 16 part of a tile: the second 8 x 8 is right of the first.
+__device__ __forceinline__ unsigned char* by_rows(int lane, unsigned char* tile, int row, int column) {
+    return tile + swizzled(row + lane % 8 + lane / 16 * 8, column / 8 + lane / 8 % 2);
 }
 
 // Four 8 x 8 matrices to shared memory, each transposed: lane i gives the address of row i % 8 of matrix i / 8.
@@ -125,142 +153,154 @@ __device__ __forceinline__ void store_matrices_transposed(const void* row, const
                  : "memory");
 }
 
-// left += a b, right likewise: a of 16 x 16, b of 16 x 16 by its two halves.
-__device__ __forceinline__ void product(float (&left)[4], float (&right)[4], const unsigned (&a)[4], const unsigned (&b)[4]) {
-    mma(left, a, b[0], b[1]);
-    mma(right, a, b[2], b[3]);
+// left += a b, right likewise: a of 16 x 16, b of 16 x 16 by its two halves. By one warp.
+__device__ __forceinline__ void warp_product(float (&c)[PART_SHARE], const unsigned (&a)[4], const unsigned (&b)[4]) {
+    mma(reinterpret_cast<float(&)[4]>(c[0]), a, b[0], b[1]);
+    mma(reinterpret_cast<float(&)[4]>(c[4]), a, b[2], b[3]);
 }
 
-// The same where a is split, and b is `[column][row]` in shared memory, split too: three of the four products, for the fourth is 2^-16 of them.
-__device__ __forceinline__ void product_of_splits(float (&left)[4], float (&right)[4], const unsigned (&high)[4], const unsigned (&low)[4],
-                                                  const bf16* b_high, const bf16* b_low, int stride) {
-    unsigned b[4], c[4];
-    load_matrices(b, by_rows(b_high, stride));
-    load_matrices(c, by_rows(b_low, stride));
-    product(left, right, high, b);
-    product(left, right, low, b);
-    product(left, right, high, c);
+// c (64 x WIDTH) += a b where a is 16 columns, split, and b is rows 16 `part` .. of tiles, as down_rows tells where.
+template <int WIDTH>
+__device__ __forceinline__ void add_outer(float (&c)[WIDTH / 2], const unsigned (&high)[4], const unsigned (&low)[4], unsigned long long tiles, int part) {
+    const unsigned long long b = tiles + part * (16 * 128 / 16);
+    product<WIDTH, 1>(c, high, b);
+    product<WIDTH, 1>(c, low, b);
 }
 
-// state += a b for a of 16 x 16, split, and b of 16 rows in shared memory. Products of other columns stand between two that add to the same
-// sum, so that none waits for the one before it.
-template <int TILES>
-__device__ __forceinline__ void add_to_state(float (&state)[TILES][4], const unsigned (&high)[4], const unsigned (&low)[4], const bf16* b,
-                                             int stride) {
+// A slice of 64 columns as left operands of products, of DEPTHS times 16 columns in all.
+template <int DEPTHS, int LEN>
+__device__ __forceinline__ void split_slice(const float (&state)[LEN], int slice, unsigned (&high)[4][4], unsigned (&low)[4][4]) {
 #pragma unroll
-    for (int tile = 0; tile < TILES; tile += 4) {
-        unsigned part[2][4];
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            if (tile + 2 * i < TILES) load_matrices_transposed(part[i], by_columns(b + (tile + 2 * i) * 8, stride));
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            if (tile + 2 * i < TILES) product(state[tile + 2 * i], state[tile + 2 * i + 1], high, part[i]);
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            if (tile + 2 * i < TILES) product(state[tile + 2 * i], state[tile + 2 * i + 1], low, part[i]);
-    }
+    for (int k = 0; k < 4; k++)
+        if (slice * 4 + k < DEPTHS) split_columns(state, slice * 4 + k, high[k], low[k]);
 }
 
-// A 16 x 16 part of x y^T, for rows of DEPTH in shared memory; in two chains, which do not wait for each other.
-template <int DEPTH> __device__ __forceinline__ void pairs(float (&left)[4], float (&right)[4], const bf16* x, const bf16* y, int stride) {
-    float odd_left[4], odd_right[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) left[i] = right[i] = odd_left[i] = odd_right[i] = 0.0f;
+// d += a b^T (64 x 64) where a is columns 16 `part` .. of the sum, and b are tiles, as along_columns tells where.
+__device__ __forceinline__ void add_inner(float (&d)[TILE_SHARE], const unsigned (&a)[4], unsigned long long tiles, int part) {
+    product<64, 0>(d, a, tiles + (part / 4 * TILE_BYTES + part % 4 * 32) / 16);
+}
+
+// c = x y^T for the 64 rows of x and y, DEPTH columns of their tiles.
+template <int DEPTH> __device__ __forceinline__ void pairs(float (&c)[TILE_SHARE], const unsigned char* x, const unsigned char* y) {
+    const unsigned long long of_x = along_columns(shared_address(x)), of_y = along_columns(shared_address(y));
 #pragma unroll
     for (int k = 0; k < DEPTH; k += 16) {
-        unsigned a[4], b[4];
-        load_matrices(a, by_columns(x + k, stride));
-        load_matrices(b, by_rows(y + k, stride));
-        if (k % 32 == 0) product(left, right, a, b);
-        else product(odd_left, odd_right, a, b);
+        const unsigned at = (k / TILE_COLUMNS * TILE_BYTES + k % TILE_COLUMNS * 2) / 16;
+        product<64, 0>(c, of_x + at, of_y + at, k > 0);
     }
-#pragma unroll
-    for (int i = 0; i < 4; i++) left[i] += odd_left[i], right[i] += odd_right[i];
 }
 
-// Calls `weigh(row, column, value)` for each element of a result of `pairs`, and stores what it returns, split.
-template <class Weigh>
-__device__ __forceinline__ void store_pairs(const float (&left)[4], const float (&right)[4], bf16* high, bf16* low, int stride, Weigh weigh) {
-    const int lane = threadIdx.x % WARP, column = lane % 4 * 2;
+// Two neighbours in each of 8 rows of a tile and 8 below, split into two tiles.
+__device__ __forceinline__ void store_columns(int lane, const float* pairs, unsigned char* high, unsigned char* low, int row, int column) {
 #pragma unroll
-    for (int part = 0; part < 4; part++) {
-        const float(&from)[4] = part < 2 ? left : right;
-        const int i = lane / 4 + part % 2 * 8, j = column + part / 2 * 8;
+    for (int half = 0; half < 2; half++) {
+        const int at = swizzled(row + half * 8 + lane / 4, column / 8) + lane % 4 * 4;
         unsigned h, l;
-        split(weigh(i, j, from[part % 2 * 2]), weigh(i, j + 1, from[part % 2 * 2 + 1]), h, l);
-        *reinterpret_cast<unsigned*>(high + i * stride + j) = h;
-        *reinterpret_cast<unsigned*>(low + i * stride + j) = l;
+        split(pairs[half * 2], pairs[half * 2 + 1], h, l);
+        *reinterpret_cast<unsigned*>(high + at) = h;
+        *reinterpret_cast<unsigned*>(low + at) = l;
+    }
+}
+__device__ __forceinline__ void store_part(int lane, const float* pairs, unsigned char* high, unsigned char* low, int row, int column) {
+#pragma unroll
+    for (int tile = 0; tile < 2; tile++) store_columns(lane, pairs + tile * 4, high, low, row, column + tile * 8);
+}
+
+// Weighs the products of a warp's 16 tokens with those up to them: (i, j) by `rows` of i, `columns` of j and what is left from j to i.
+// `faded` is `columns` times what is left from j to the last of its 16 tokens, so that parts below the diagonal need one power per row:
+// what is left from there to i. Those go to two tiles; the part on the diagonal is left in the first elements of `products`, where
+// `last(i, j)` says what of it is kept and the rest is 0. Products move to the front part by part: a loop that is unrolled, and so has more
+// instructions than their cache, costs more.
+template <int CHUNK, class Last>
+__device__ __forceinline__ void weigh_pairs(int thread, float (&products)[CHUNK / 2], const Decays<CHUNK>& decays, const float (&rows)[2],
+                                            const float* columns, const float* faded, unsigned char* high, unsigned char* low, Last last) {
+    const int warp = thread / WARP, lane = thread % WARP, row = warp * MMA_TILE, i0 = row + lane / 4, j0 = lane % 4 * 2;
+#pragma unroll 1
+    for (int part = 0; part < warp; part++) {
+        const int column = part * MMA_TILE;
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const float left = rows[half] * decays.between(i0 + half * 8, column + MMA_TILE - 1);
+#pragma unroll
+            for (int tile = 0; tile < 2; tile++) {
+                const float2 weights = *reinterpret_cast<const float2*>(faded + column + tile * 8 + j0);
+                products[tile * 4 + half * 2] *= left * weights.x;
+                products[tile * 4 + half * 2 + 1] *= left * weights.y;
+            }
+        }
+        store_part(lane, products, high, low, row, column);
+#pragma unroll
+        for (int i = 0; i < CHUNK / 2 - PART_SHARE; i++) products[i] = products[i + PART_SHARE];
+    }
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+#pragma unroll
+        for (int tile = 0; tile < 2; tile++) {
+            const int i = i0 + half * 8, j = row + tile * 8 + j0;
+            float &first = products[tile * 4 + half * 2], &second = products[tile * 4 + half * 2 + 1];
+            const float2 weights = *reinterpret_cast<const float2*>(columns + j);
+            first = last(i, j) ? first * (rows[half] * weights.x) * decays.between(i, j) : 0.0f;
+            second = last(i, j + 1) ? second * (rows[half] * weights.y) * decays.between(i, j + 1) : 0.0f;
+        }
     }
 }
 
-// The row and column of the n-th part on or below the diagonal, row by row.
-__device__ __forceinline__ void lower_part(int n, int& row, int& column) {
-    row = 0;
-    while (n > row) n -= ++row;
-    column = n;
-}
-
-// Rows of a chunk, `width` elements each, from device to shared memory in the background, by the preparing warps. Rows past `tokens`
-// become zeros.
-template <int CHUNK>
-__device__ __forceinline__ void load_rows(bf16* to, int stride, const bf16* from, long long from_stride, int width, int tokens) {
-    const int vectors = width / 8;
-    for (int i = threadIdx.x; i < CHUNK * vectors; i += PREPARING * WARP) {
-        const int row = i / vectors, at = i % vectors * 8;
-        copy_16(to + row * stride + at, from + (row < tokens ? row : 0) * from_stride + at, row < tokens);
+// Rows of a chunk, `width` elements each, from device to TILES tiles in shared memory in the background, by a warpgroup. Rows past `tokens`
+// become zeros, columns past `width` stay.
+template <int TILES> __device__ __forceinline__ void load_rows(int thread, unsigned char* to, const bf16* from, int from_stride, int width, int tokens) {
+    const int first = thread / 8, vector = thread % 8;
+    unsigned char* at = to + swizzled(first, vector);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        // 16 rows at a time, so that all rows of a thread are equal modulo 8, and lie at the same place of a tile's row.
+        const int row = first + 16 * i;
+        const bf16* source = from + static_cast<unsigned>(min(row, tokens - 1) * from_stride + vector * 8);
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++)
+            if (tile * TILE_COLUMNS + vector * 8 < width) copy_16(at + tile * TILE_BYTES + i * 16 * 128, source + tile * TILE_COLUMNS, row < tokens);
     }
 }
 
-// Asks for rows of a later chunk, by the preparing warps, so that they are in the second-level cache by the time they are loaded.
-template <class T> __device__ __forceinline__ void expect_rows(const T* from, long long from_stride, int width, int tokens) {
-    constexpr int LINE = 128 / sizeof(T);
-    const int lines = ceil_div(width, LINE);
-    for (int i = threadIdx.x; i < tokens * lines; i += PREPARING * WARP) {
-        const T* line = from + i / lines * from_stride + min(i % lines * LINE, width - 1);
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+// Asks for rows of a later chunk, by a warp, so that they are in the second-level cache by the time they are loaded.
+template <int TILES> __device__ __forceinline__ void expect_rows(int lane, const bf16* from, int from_stride, int tokens) {
+#pragma unroll 1
+    for (int row = lane; row < tokens; row += WARP) {
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + static_cast<unsigned>(row * from_stride + tile * TILE_COLUMNS)));
     }
 }
 
 // The 16 rows of a warp's state from and to memory `[row][column]`, as results of products lie. Rows past `rows` are 0.
-template <int COLUMNS, int TILES>
-__device__ __forceinline__ void load_state(float (&state)[TILES][4], const float* from, int rows, bool zero) {
+template <int COLUMNS, int LEN> __device__ __forceinline__ void load_state(float (&state)[LEN], const float* from, int rows, bool zero) {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
-    for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const int row = lane / 4 + half * 8, column = tile * 8 + lane % 4 * 2;
-            float2 pair = make_float2(0.0f, 0.0f);
-            if (!zero && row < rows && column < COLUMNS) pair = *reinterpret_cast<const float2*>(from + row * COLUMNS + column);
-            state[tile][half * 2] = pair.x;
-            state[tile][half * 2 + 1] = pair.y;
-        }
+    for (int i = 0; i < LEN; i += 2) {
+        const int row = lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2;
+        float2 pair = make_float2(0.0f, 0.0f);
+        if (!zero && row < rows && column < COLUMNS) pair = *reinterpret_cast<const float2*>(from + row * COLUMNS + column);
+        state[i] = pair.x, state[i + 1] = pair.y;
     }
 }
-template <int COLUMNS, int TILES> __device__ __forceinline__ void store_state(const float (&state)[TILES][4], float* to, int rows) {
+template <int COLUMNS, int LEN> __device__ __forceinline__ void store_state(const float (&state)[LEN], float* to, int rows) {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
-    for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const int row = lane / 4 + half * 8, column = tile * 8 + lane % 4 * 2;
-            if (row < rows && column < COLUMNS)
-                *reinterpret_cast<float2*>(to + row * COLUMNS + column) = make_float2(state[tile][half * 2], state[tile][half * 2 + 1]);
-        }
+    for (int i = 0; i < LEN; i += 2) {
+        const int row = lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2;
+        if (row < rows && column < COLUMNS) *reinterpret_cast<float2*>(to + row * COLUMNS + column) = make_float2(state[i], state[i + 1]);
     }
 }
 
-// The outputs of a warp's rows, which are columns of memory: through `room`, the warp's 16 columns of a tile `[token][ROWS_STRIDE]`.
+// The outputs of a warp's rows, which are 16 columns of memory from `column` of the block: through the same columns of a tile.
 template <int CHUNK>
-__device__ __forceinline__ void store_outputs(const float (&y)[CHUNK / 8][4], bf16* room, bf16* to, long long to_stride, int tokens, int rows) {
-    const int lane = threadIdx.x % WARP;
+__device__ __forceinline__ void store_outputs(int lane, const float (&y)[CHUNK / 2], unsigned char* room, int column, bf16* to, long long to_stride, int tokens, int rows) {
     __syncwarp();
 #pragma unroll
     for (int part = 0; part < CHUNK / 16; part++) {
-        const unsigned columns[4] = {pack_bf16(y[2 * part][0], y[2 * part][1]), pack_bf16(y[2 * part][2], y[2 * part][3]),
-                                     pack_bf16(y[2 * part + 1][0], y[2 * part + 1][1]), pack_bf16(y[2 * part + 1][2], y[2 * part + 1][3])};
-        store_matrices_transposed(by_rows(room + part * 16 * ROWS_STRIDE, ROWS_STRIDE), columns);
+        unsigned columns[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) columns[i] = pack_bf16(y[part * 8 + 2 * i], y[part * 8 + 2 * i + 1]);
+        store_matrices_transposed(by_rows(lane, room, part * 16, column), columns);
     }
     __syncwarp();
     const int half = lane % 2 * 8;
@@ -268,7 +308,8 @@ __device__ __forceinline__ void store_outputs(const float (&y)[CHUNK / 8][4], bf
     for (int i = 0; i < CHUNK; i += WARP / 2) {
         const int token = i + lane / 2;
         if (token < tokens && half < rows)
-            *reinterpret_cast<uint4*>(to + token * to_stride + half) = *reinterpret_cast<const uint4*>(room + token * ROWS_STRIDE + half);
+            *reinterpret_cast<uint4*>(to + token * to_stride + half) =
+                *reinterpret_cast<const uint4*>(room + swizzled(token, column / 8 + lane % 2));
     }
 }
 

@@ -9,147 +9,109 @@
 #include "chunk.cuh"
 #include "mamba2.cuh"
 
-template <int STATE, int CHUNK> struct ScanStage {
-    static constexpr int DEPTH = round_up(STATE, 16), STRIDE = DEPTH + ROW_PAD, PAIRS = CHUNK + ROW_PAD;
-    alignas(16) bf16 c[CHUNK * STRIDE];
-    bf16 b[CHUNK * STRIDE];
-    bf16 x[CHUNK * ROWS_STRIDE];                       // then y
-    bf16 weighted[CHUNK * PAIRS], weighted_low[CHUNK * PAIRS];  // [i][j]: G_ij exp(a_i - a_j) d_j
+template <int STATE, int CHUNK> struct alignas(1024) ScanStage {
+    static constexpr int TILES = ceil_div(STATE, TILE_COLUMNS), WIDTH = TILES * TILE_COLUMNS;
+    unsigned char c[TILES * TILE_BYTES], b[TILES * TILE_BYTES];
+    unsigned char x[TILE_BYTES];                                // then y
+    unsigned char weighted[TILE_BYTES], weighted_low[TILE_BYTES];  // [i][j]: G_ij exp(a_i - a_j) d_j
     Decays<CHUNK> decays;
     float step[CHUNK];     // d
+    float faded[CHUNK];    // d_j times what is left at the last of its 16 tokens
     float written[CHUNK];  // d_j exp(a_L - a_j)
 };
 
-// Loads a chunk, of `tokens` before `after` of the next, and computes its time steps, decays and weighted pairs. For the preparing warps.
-template <int HEAD_DIM, int STATE, int CHUNK>
-__device__ __forceinline__ void prepare(const Mamba2& layer, ScanStage<STATE, CHUNK>& stage, int row, int tokens, int after, int head, int first,
-                                        int rows) {
-    using Stage = ScanStage<STATE, CHUNK>;
-    const long long width = layer.heads * HEAD_DIM + 2 * layer.groups * STATE;
-    const int group = head / (layer.heads / layer.groups);
-    const bf16* x = layer.xbc + row * width;
-    const bf16* b = x + layer.heads * HEAD_DIM + group * STATE;
-    load_rows<CHUNK>(stage.c, Stage::STRIDE, b + layer.groups * STATE, width, STATE, tokens);
-    load_rows<CHUNK>(stage.b, Stage::STRIDE, b, width, STATE, tokens);
-    load_rows<CHUNK>(stage.x, ROWS_STRIDE, x + head * HEAD_DIM + first, width, rows, tokens);
-    commit_copies();
-    const long long next = tokens * width;
-    expect_rows(b + next, width, STATE, after);
-    expect_rows(b + layer.groups * STATE + next, width, STATE, after);
-    expect_rows(x + head * HEAD_DIM + first + next, width, rows, after);
-    expect_rows(layer.dt + static_cast<long long>(row + tokens) * layer.heads + head, layer.heads, 1, after);
-    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (warp == 0) {
-        constexpr int EACH = CHUNK / WARP;
-        const float bias = layer.dt_bias[head];
-        const double decay = static_cast<double>(layer.decay[head]) * LOG2_E;
+// The inputs of a head from the first token of a span.
+struct ScanInputs {
+    const bf16 *x, *b, *c;
+    const float* dt;
+    int width, heads, rows;  // elements from a token to the next, of dt too; rows of the state
+    float bias, least;
+    double decay;  // to the base 2
+};
+
+// What a warp knows of a chunk before it is loaded: each lane of two of its tokens.
+template <int CHUNK> struct ScanLanes {
+    static constexpr int EACH = CHUNK / WARP;
+    float dt[EACH];
+    DecayLanes<CHUNK> decays;
+
+    __device__ __forceinline__ void load(int lane, const ScanInputs& from, int first, int tokens) {
+#pragma unroll
+        for (int i = 0; i < EACH; i++) dt[i] = from.dt[static_cast<long long>(first + min(lane * EACH + i, tokens - 1)) * from.heads];
+    }
+    // What was loaded becomes time steps, 0 past the last token, and their decays.
+    __device__ __forceinline__ void finish(int lane, const ScanInputs& from, int tokens) {
         double own[EACH];
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const int at = lane * EACH + i;
-            float step = 0.0f;
-            if (at < tokens) step = time_step(layer.dt[static_cast<long long>(row + at) * layer.heads + head] + bias, layer.time_step_min);
-            stage.step[at] = step;
-            own[i] = decay * static_cast<double>(step);
+            dt[i] = lane * EACH + i < tokens ? time_step(dt[i] + from.bias, from.least) : 0.0f;
+            own[i] = from.decay * static_cast<double>(dt[i]);
         }
-        set_decays<CHUNK>(stage.decays, own);
+        decays.set(lane, own);
+    }
+    template <int STATE> __device__ __forceinline__ void store(int lane, ScanStage<STATE, CHUNK>& stage) const {
+        decays.store(lane, stage.decays);
+        __syncwarp();
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
             const int at = lane * EACH + i;
-            stage.written[at] = stage.step[at] * stage.decays.to_end[at];
+            stage.step[at] = dt[i];
+            stage.written[at] = dt[i] * decays.to_end[i];
+            stage.faded[at] = dt[i] * stage.decays.between(at | (MMA_TILE - 1), at);
         }
     }
-    wait_copies<0>();
-    prepared();
-    constexpr int TILES = CHUNK / 16;
-    for (int n = warp; n < TILES * (TILES + 1) / 2; n += PREPARING) {
-        int part_row, part_column;
-        lower_part(n, part_row, part_column);
-        const int i0 = part_row * 16, j0 = part_column * 16;
-        float left[4], right[4];
-        pairs<Stage::DEPTH>(left, right, stage.c + i0 * Stage::STRIDE, stage.b + j0 * Stage::STRIDE, Stage::STRIDE);
-        const int at = i0 * Stage::PAIRS + j0;
-        store_pairs(left, right, stage.weighted + at, stage.weighted_low + at, Stage::PAIRS, [&](int i, int j, float product) {
-            i += i0, j += j0;
-            return j <= i ? product * stage.decays.between(i, j) * stage.step[j] : 0.0f;
-        });
-    }
-}
+};
 
-// Outputs of a chunk for the 16 rows of this warp, and their state after it. `column` is where they stand in a row of `stage.x`.
-template <int STATE, int CHUNK, int TILES>
-__device__ __forceinline__ void apply(ScanStage<STATE, CHUNK>& stage, float (&state)[TILES][4], float (&y)[CHUNK / 8][4], int column, float d) {
+// Loads a chunk, and computes its decays and weighted pairs; and as much of the chunk that this warpgroup prepares next, of `after` tokens
+// from `then`, as can be known before there is room for it.
+template <int STATE, int CHUNK>
+__device__ __forceinline__ void prepare(int thread, const ScanInputs& from, ScanLanes<CHUNK>& lanes, ScanStage<STATE, CHUNK>& stage, int first, int tokens,
+                                        int then, int after) {
     using Stage = ScanStage<STATE, CHUNK>;
-    const int lane = threadIdx.x % WARP;
-#pragma unroll
-    for (int tile = 0; tile < CHUNK / 8; tile++) y[tile][0] = y[tile][1] = y[tile][2] = y[tile][3] = 0.0f;
-#pragma unroll
-    for (int k = 0; k < TILES / 2; k++) {
-        unsigned high[4], low[4];
-        split_columns(state[2 * k], state[2 * k + 1], high, low);
-        // Products of different tokens between two that add to the same sum.
-        unsigned c[CHUNK / 16][4];
-#pragma unroll
-        for (int part = 0; part < CHUNK / 16; part++)
-            load_matrices(c[part], by_rows(stage.c + part * 16 * Stage::STRIDE + k * 16, Stage::STRIDE));
-#pragma unroll
-        for (int part = 0; part < CHUNK / 16; part++) product(y[2 * part], y[2 * part + 1], high, c[part]);
-#pragma unroll
-        for (int part = 0; part < CHUNK / 16; part++) product(y[2 * part], y[2 * part + 1], low, c[part]);
+    const int warp = thread / WARP, lane = thread % WARP;
+    const long long at = static_cast<long long>(first) * from.width;
+    load_rows<Stage::TILES>(thread, stage.c, from.c + at, from.width, STATE, tokens);
+    load_rows<Stage::TILES>(thread, stage.b, from.b + at, from.width, STATE, tokens);
+    load_rows<1>(thread, stage.x, from.x + at, from.width, from.rows, tokens);
+    commit_copies();
+    const long long later = static_cast<long long>(then) * from.width;
+    if (warp == 0) {
+        lanes.store(lane, stage);
+        if (after > 0) lanes.load(lane, from, then, after);
     }
-#pragma unroll
-    for (int tile = 0; tile < CHUNK / 8; tile++) {
-        const float2 decay = *reinterpret_cast<const float2*>(&stage.decays.since_start[tile * 8 + lane % 4 * 2]);
-        y[tile][0] *= decay.x, y[tile][2] *= decay.x;
-        y[tile][1] *= decay.y, y[tile][3] *= decay.y;
-    }
-    const float whole = stage.decays.whole;
-#pragma unroll
-    for (int tile = 0; tile < TILES; tile++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) state[tile][i] *= whole;
-#pragma unroll
-    for (int from = 0; from < CHUNK / 16; from++) {
-        unsigned x[4], high[4], low[4];
-        load_matrices_transposed(x, by_rows(stage.x + from * 16 * ROWS_STRIDE + column, ROWS_STRIDE));
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            float(&to)[4] = y[2 * from + i / 2];
-            to[i % 2 * 2] += d * low_half(x[i]);
-            to[i % 2 * 2 + 1] += d * high_half(x[i]);
-            const float2 weight = *reinterpret_cast<const float2*>(&stage.written[from * 16 + i / 2 * 8 + lane % 4 * 2]);
-            split(weight.x * low_half(x[i]), weight.y * high_half(x[i]), high[i], low[i]);
-        }
-#pragma unroll
-        for (int part = from; part < CHUNK / 16; part += 2) {
-            unsigned g[2][4], g_low[2][4];
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                const int at = (part + i) * 16 * Stage::PAIRS + from * 16;
-                if (part + i < CHUNK / 16) load_matrices(g[i], by_rows(stage.weighted + at, Stage::PAIRS));
-                if (part + i < CHUNK / 16) load_matrices(g_low[i], by_rows(stage.weighted_low + at, Stage::PAIRS));
-            }
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                if (part + i < CHUNK / 16) product(y[2 * (part + i)], y[2 * (part + i) + 1], x, g[i]);
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                if (part + i < CHUNK / 16) product(y[2 * (part + i)], y[2 * (part + i) + 1], x, g_low[i]);
-        }
-        add_to_state(state, high, low, stage.b + from * 16 * Stage::STRIDE, Stage::STRIDE);
-    }
+    if (warp == 1) expect_rows<Stage::TILES>(lane, from.c + later, from.width, after);
+    if (warp == 2) expect_rows<Stage::TILES>(lane, from.b + later, from.width, after);
+    if (warp == 3) expect_rows<1>(lane, from.x + later, from.width, after);
+    wait_copies<0>();
+    written_for_products();
+    prepared(threadIdx.x / GROUP);
+    float g[CHUNK / 2] = {};
+    products_begin();
+    pairs<round_up(STATE, 16)>(g, stage.c, stage.b);
+    products_commit();
+    products_wait<0>();
+    hold(g);
+    weigh_pairs(thread, g, stage.decays, {1.0f, 1.0f}, stage.step, stage.faded, stage.weighted, stage.weighted_low,
+                [](int i, int j) { return j <= i; });
+    store_part(lane, g, stage.weighted, stage.weighted_low, warp * MMA_TILE, warp * MMA_TILE);
+    written_for_products();
+    if (warp == 0 && after > 0) lanes.finish(lane, from, after);  // the warp with the fewest pairs
 }
 
 template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void mamba2_scan(const Step& step, const Mamba2& layer) {
     using Stage = ScanStage<STATE, CHUNK>;
-    constexpr int TILES = Stage::DEPTH / 8;
-    extern __shared__ __align__(16) unsigned char shared[];
+    constexpr int WIDTH = Stage::WIDTH, PARTS = CHUNK / 16, DEPTHS = ceil_div(STATE, 16);
+    extern __shared__ __align__(1024) unsigned char shared[];
     Stage* stages = reinterpret_cast<Stage*>(shared);
     const int first = blockIdx.x * ROWS_OF_BLOCK, head = blockIdx.y, rows = min(ROWS_OF_BLOCK, HEAD_DIM - first);
-    const int warp = threadIdx.x / WARP, column = (warp - PREPARING) * ROWS_OF_WARP;
-    // Columns that only pad a matrix take part in products, so they hold zeros.
-    for (int i = threadIdx.x; i < static_cast<int>(2 * sizeof(Stage) / 16); i += CHUNK_THREADS)
-        reinterpret_cast<uint4*>(shared)[i] = make_uint4(0, 0, 0, 0);
+    const int group = threadIdx.x / GROUP, lane = threadIdx.x % WARP, column = threadIdx.x % GROUP / WARP * ROWS_OF_WARP;
+    // Columns that only pad a matrix, and pairs of a token with a later one, take part in products, so they hold zeros.
+    if constexpr (STATE % TILE_COLUMNS != 0) {
+        clear(shared, STAGES * sizeof(Stage));
+    } else {
+        for (int i = 0; i < STAGES; i++) clear(stages[i].weighted, 2 * TILE_BYTES);
+    }
+    written_for_products();
     wait_for_previous();
     if (static_cast<int>(blockIdx.z) >= step.counts[COUNT_PREFILL]) return;
     const int sequence = step.prefill[blockIdx.z];
@@ -162,30 +124,109 @@ template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void ma
         return;
     }
     slot = checked(step, slot, step.slots, ERROR_SLOT);
-    meet();
-    if (warp < PREPARING) {
-        for (int chunk = 0; chunk < chunks.count; chunk++) {
-            prepare<HEAD_DIM>(layer, stages[chunk % 2], chunks.first + chunks.begin(chunk), chunks.tokens(chunk),
-                              chunk + 1 < chunks.count ? chunks.tokens(chunk + 1) : 0, head, first, rows);
-            meet();
+    __syncthreads();
+    if (group > 0) {
+        give_registers();
+        const int width = layer.heads * HEAD_DIM + 2 * layer.groups * STATE;
+        const bf16* x = layer.xbc + static_cast<long long>(chunks.first) * width;
+        const bf16* b = x + layer.heads * HEAD_DIM + head / (layer.heads / layer.groups) * STATE;
+        const ScanInputs from = {x + head * HEAD_DIM + first, b, b + layer.groups * STATE, layer.dt + static_cast<long long>(chunks.first) * layer.heads + head,
+                                 width, layer.heads, rows, layer.dt_bias[head], layer.time_step_min, static_cast<double>(layer.decay[head]) * LOG2_E};
+        ScanLanes<CHUNK> lanes = {};
+        if (group <= chunks.count) {
+            lanes.load(lane, from, chunks.begin(group - 1), chunks.tokens(group - 1));
+            lanes.finish(lane, from, chunks.tokens(group - 1));
+        }
+        for (int chunk = group - 1; chunk < chunks.count; chunk += PREPARING) {
+            const int at = chunk % STAGES, later = chunk + PREPARING, after = later < chunks.count ? chunks.tokens(later) : 0;
+            if (chunk >= STAGES) take_room(at);
+            prepare(anew(threadIdx.x % GROUP), from, lanes, stages[at], chunks.begin(chunk), chunks.tokens(chunk), chunks.begin(later), after);
+            give_stage(at);
         }
         start_next();
         return;
     }
-    const bool works = column < rows;
+    take_registers();
     float* memory = layer.states + ((static_cast<long long>(slot) * layer.heads + head) * HEAD_DIM + first + column) * STATE;
     const float d = layer.d[head];
-    float state[TILES][4];
-    if (works) load_state<STATE>(state, memory, rows - column, step.start[sequence] == 0);
+    float state[WIDTH / 2], out[CHUNK / 2];
+    load_state<STATE>(state, memory, rows - column, step.start[sequence] == 0);
+    unsigned high[Stage::TILES][4][4], low[Stage::TILES][4][4];
+    const auto split_state = [&] {
+#pragma unroll
+        for (int slice = 0; slice < Stage::TILES; slice++) split_slice<DEPTHS>(state, slice, high[slice], low[slice]);
+    };
+    const auto store = [&](int chunk) {
+        store_outputs<CHUNK>(lane, out, stages[chunk % STAGES].x, column, y + chunks.begin(chunk) * y_width + column, y_width, chunks.tokens(chunk),
+                             rows - column);
+        if (chunk + STAGES < chunks.count) give_room(chunk % STAGES);
+    };
+    split_state();
     for (int chunk = 0; chunk < chunks.count; chunk++) {
-        Stage& stage = stages[chunk % 2];
-        meet();
-        if (!works) continue;
-        float out[CHUNK / 8][4];
-        apply(stage, state, out, column, d);
-        bf16* to = y + chunks.begin(chunk) * y_width + column;
-        store_outputs<CHUNK>(out, stage.x + column, to, y_width, chunks.tokens(chunk), rows - column);
+        Stage& stage = stages[chunk % STAGES];
+        take_stage(chunk % STAGES);
+        const unsigned long long b = down_rows(shared_address(stage.b), TILE_BYTES), c = along_columns(shared_address(stage.c));
+        const unsigned long long weighted = along_columns(shared_address(stage.weighted)), weighted_low = along_columns(shared_address(stage.weighted_low));
+        unsigned written[PARTS][4], written_low[PARTS][4];
+#pragma unroll
+        for (int part = 0; part < PARTS; part++) {
+            unsigned x[4];
+            load_matrices_transposed(x, by_rows(lane, stage.x, part * 16, column));
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const float2 weight = *reinterpret_cast<const float2*>(&stage.written[part * 16 + i / 2 * 8 + lane % 4 * 2]);
+                split(weight.x * low_half(x[i]), weight.y * high_half(x[i]), written[part][i], written_low[part][i]);
+            }
+        }
+        const float whole = stage.decays.whole;
+#pragma unroll
+        for (int i = 0; i < WIDTH / 2; i++) state[i] *= whole;
+        hold(state);
+        products_begin();
+#pragma unroll
+        for (int part = 0; part < PARTS; part++) add_outer<WIDTH>(state, written[part], written_low[part], b, part);
+        products_commit();
+        // The state before this chunk, which is split already, meanwhile gives outputs; those of the chunk before leave first.
+        if (chunk > 0) store(chunk - 1);
+#pragma unroll
+        for (int i = 0; i < CHUNK / 2; i++) out[i] = 0.0f;
+        hold(out);
+        products_begin();
+#pragma unroll
+        for (int k = 0; k < DEPTHS; k++) {
+            add_inner(out, high[k / 4][k % 4], c, k);
+            add_inner(out, low[k / 4][k % 4], c, k);
+        }
+        products_commit();
+        products_wait<0>();
+        hold(state);
+        hold(out);
+        unsigned x[PARTS][4];
+#pragma unroll
+        for (int part = 0; part < PARTS; part++) load_matrices_transposed(x[part], by_rows(lane, stage.x, part * 16, column));
+#pragma unroll
+        for (int tile = 0; tile < CHUNK / 8; tile++) {
+            const float2 decay = *reinterpret_cast<const float2*>(&stage.decays.since_start[tile * 8 + lane % 4 * 2]);
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const unsigned two = x[tile / 2][tile % 2 * 2 + half];
+                out[tile * 4 + half * 2] = out[tile * 4 + half * 2] * decay.x + d * low_half(two);
+                out[tile * 4 + half * 2 + 1] = out[tile * 4 + half * 2 + 1] * decay.y + d * high_half(two);
+            }
+        }
+        hold(out);
+        products_begin();
+#pragma unroll
+        for (int part = 0; part < PARTS; part++) {
+            add_inner(out, x[part], weighted, part);
+            add_inner(out, x[part], weighted_low, part);
+        }
+        products_commit();
+        split_state();
+        products_wait<0>();
+        hold(out);
     }
+    store(chunks.count - 1);
     start_next();
-    if (works) store_state<STATE>(state, memory, rows - column);
+    store_state<STATE>(state, memory, rows - column);
 }

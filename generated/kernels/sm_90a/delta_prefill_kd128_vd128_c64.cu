@@ -8,10 +8,9 @@ constexpr int KEY_DIM = 128;
 constexpr int VALUE_DIM = 128;
 constexpr int CHUNK = 64;
 static_assert(KEY_DIM % 8 == 0 && VALUE_DIM % 8 == 0, "rows are loaded 16 bytes at a time");
-static_assert(KEY_DIM <= 128, "a warp holds 16 rows of the state in registers");
-static_assert(CHUNK % 32 == 0 && CHUNK <= 64, "a chunk is whole lanes of a warp and fits in shared memory twice");
-static_assert(sizeof(DeltaStage<KEY_DIM, CHUNK>) == CHUNK * (4 * (16 * ceil_div(KEY_DIM, 16) + 8) + 144 + 8 * (CHUNK + 8) + 28) + 16,
-              "half of what TEMPLATE.toml says of shared memory, without the parts on the diagonal");
+static_assert(KEY_DIM <= 128, "a thread holds its part of the state in registers");
+static_assert(CHUNK == 64, "a chunk is one tile of tokens");
+static_assert(STAGES * sizeof(DeltaStage<KEY_DIM, CHUNK>) == 3 * (8192 * (2 * ceil_div(KEY_DIM, 64) + 5) + 3072), "what TEMPLATE.toml says of shared memory");
 }
 
 TENON_MANIFEST(delta_prefill_kd128_vd128_c64, KEY_DIM, VALUE_DIM, CHUNK)

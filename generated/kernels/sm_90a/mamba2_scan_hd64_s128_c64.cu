@@ -8,10 +8,9 @@ constexpr int HEAD_DIM = 64;
 constexpr int STATE = 128;
 constexpr int CHUNK = 64;
 static_assert(HEAD_DIM % 8 == 0 && STATE % 8 == 0, "rows are loaded 16 bytes at a time");
-static_assert(STATE <= 192, "a warp holds 16 rows of the state in registers");
-static_assert(CHUNK % 32 == 0 && CHUNK <= 64, "a chunk is whole lanes of a warp and fits in shared memory twice");
-static_assert(sizeof(ScanStage<STATE, CHUNK>) == CHUNK * (4 * (16 * ceil_div(STATE, 16) + 8) + 144 + 4 * (CHUNK + 8) + 24) + 16,
-              "half of what TEMPLATE.toml says of shared memory");
+static_assert(STATE <= 128, "a thread holds its part of the state in registers");
+static_assert(CHUNK == 64, "a chunk is one tile of tokens");
+static_assert(STAGES * sizeof(ScanStage<STATE, CHUNK>) == 3 * (8192 * (2 * ceil_div(STATE, 64) + 3) + 2048), "what TEMPLATE.toml says of shared memory");
 }
 
 TENON_MANIFEST(mamba2_scan_hd64_s128_c64, HEAD_DIM, STATE, CHUNK)

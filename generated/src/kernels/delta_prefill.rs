@@ -66,11 +66,8 @@ impl<
         let kernel = self.kernels.only();
         let launch = Launch {
             grid: [VALUE_DIM.div_ceil(64), VALUE_HEADS, dims.prefill_spans],
-            block: [256, 1, 1],
-            shared_bytes: 2
-                * (CHUNK
-                    * (4 * (16 * KEY_DIM.div_ceil(16) + 8) + 144 + 8 * (CHUNK + 8) + 28)
-                    + 16) + 4096,
+            block: [384, 1, 1],
+            shared_bytes: 3 * (8192 * (2 * KEY_DIM.div_ceil(64) + 5) + 3072),
             overlaps: true,
         };
         kernel

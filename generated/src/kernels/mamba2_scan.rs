@@ -61,11 +61,8 @@ impl<
         let kernel = self.kernels.only();
         let launch = Launch {
             grid: [HEAD_DIM.div_ceil(64), HEADS, dims.prefill_spans],
-            block: [256, 1, 1],
-            shared_bytes: 2
-                * (CHUNK
-                    * (4 * (16 * STATE.div_ceil(16) + 8) + 144 + 4 * (CHUNK + 8) + 24)
-                    + 16),
+            block: [384, 1, 1],
+            shared_bytes: 3 * (8192 * (2 * STATE.div_ceil(64) + 3) + 2048),
             overlaps: true,
         };
         kernel

@@ -7,5 +7,5 @@ use tenon_core::instance;
 /// qwen3.5-122b-a10b.
 pub const DELTA_PREFILL_KD128_VD128_C64: Instance = instance!(
     "delta_prefill_kd128_vd128_c64", [number("key_dim", 128), number("value_dim", 128),
-    number("chunk", 64)], 169504
+    number("chunk", 64)], 230400
 );

@@ -7,5 +7,5 @@ use tenon_core::instance;
 /// nemotron-3-super-120b-a12b.
 pub const MAMBA2_SCAN_HD64_S128_C64: Instance = instance!(
     "mamba2_scan_hd64_s128_c64", [number("head_dim", 64), number("state", 128),
-    number("chunk", 64)], 128032
+    number("chunk", 64)], 178176
 );
