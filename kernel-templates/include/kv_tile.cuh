@@ -41,10 +41,15 @@ template <int BYTES> __device__ __forceinline__ void copy_piece(void* to, const 
     }
 }
 
+// Addresses computed ahead take registers, which accumulators of long rows need.
+template <class Cache, int HEAD_DIM> constexpr int copies_ahead() {
+    return HEAD_DIM > 256 ? (sizeof(Cache) == 1 ? 1 : 4) : (HEAD_DIM > 128 && sizeof(Cache) == 1 ? 2 : 16);
+}
+
 // Copies ROWS positions from `first` on. `blocks` holds the byte offset of each KV_BLOCK of them from `cache`; row r, piece p go to
 // `to(r, p)`, which 8 rows further is 8 * PITCH bytes further. Positions from `limit` on become zeros: their weights are 0, and 0 times
 // what an unwritten page holds could be NaN.
-template <class Cache, int HEAD_DIM, int ROWS, int THREADS, int PITCH, class To>
+template <class Cache, int HEAD_DIM, int ROWS, int THREADS, int PITCH, int AHEAD = copies_ahead<Cache, HEAD_DIM>(), class To>
 __device__ __forceinline__ void copy_kv(const unsigned char* cache, const long long* blocks, int first, int limit, int thread, To to) {
     using Pieces = KvPieces<Cache, HEAD_DIM, ROWS, THREADS>;
     constexpr int STEP = Pieces::STEP;
@@ -53,8 +58,6 @@ __device__ __forceinline__ void copy_kv(const unsigned char* cache, const long l
     const unsigned char* from = cache + (row % KV_BLOCK * Pieces::ROW_BYTES + piece * Pieces::BYTES);
     const long long* own_blocks = blocks + (STEP > KV_BLOCK ? row / KV_BLOCK : 0);
     const int left = limit - first - row;
-    // Addresses computed ahead take registers, which accumulators of long rows need.
-    constexpr int AHEAD = HEAD_DIM > 256 ? (sizeof(Cache) == 1 ? 1 : 4) : (HEAD_DIM > 128 && sizeof(Cache) == 1 ? 2 : 16);
 #pragma unroll AHEAD
     for (int pass = 0; pass < Pieces::PASSES; pass++) {
         const int at = pass * STEP;
