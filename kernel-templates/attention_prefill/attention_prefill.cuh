@@ -14,7 +14,7 @@
 template <class Cache, int HEAD_DIM, int TILE_Q_MAX, int TILE_KV_MAX> struct PrefillShape {
     static_assert(HEAD_DIM % 8 == 0 && HEAD_DIM <= 512, "rows of whole 16-byte units, and at most 256 columns for a warpgroup");
     static constexpr bool WIDEN = sizeof(Cache) == 1;
-    static constexpr int Q_ROOM = HEAD_DIM <= 64 ? 192 : HEAD_DIM <= 256 ? 128 : 64;
+    static constexpr int Q_ROOM = HEAD_DIM <= 64 && !WIDEN ? 192 : HEAD_DIM <= 256 ? 128 : 64;
     static constexpr int KV_ROOM = HEAD_DIM <= 128 ? 128 : HEAD_DIM <= 256 ? (WIDEN ? 64 : 80) : 32;
     static constexpr int TILE_Q = TILE_Q_MAX < Q_ROOM ? TILE_Q_MAX : Q_ROOM;
     static constexpr int TILE_KV = TILE_KV_MAX < KV_ROOM ? TILE_KV_MAX : KV_ROOM;
@@ -29,36 +29,33 @@ template <class Cache, int HEAD_DIM, int TILE_Q_MAX, int TILE_KV_MAX> struct Pre
     static constexpr int COLUMNS = CHUNK * CHUNKS / COLUMN_GROUPS;
     static constexpr int TILE_BYTES = TILE_KV * CHUNKS * CHUNK_ROW_BYTES, Q_BYTES = TILE_Q * CHUNKS * CHUNK_ROW_BYTES;
     static constexpr int RAW_BYTES = WIDEN ? TILE_KV * HEAD_DIM : 0;
-    static constexpr int BLOCKS = TILE_KV / KV_BLOCK;
-    // Tiles whose offsets are known to each copying warp: the two that are copied next and the one that is looked up meanwhile.
-    static constexpr int KNOWN = 3, OFFSETS = KNOWN * BLOCKS * COPYING / WARP;
-    static constexpr int SMALL_BYTES = 1024;
+    // Tiles of each kind that are being read or on their way.
+    static constexpr int STAGES = 2;
+    static constexpr int BARRIER_BYTES = 4 * STAGES * sizeof(Barrier);
     static_assert(GROUPS >= 1 && GROUPS <= 3 && TILE_Q % 64 == 0 && TILE_KV % KV_BLOCK == 0, "a warpgroup has 64 rows, and tiles are whole products");
-    static_assert(OFFSETS * 8 + 8 * static_cast<int>(sizeof(Barrier)) <= SMALL_BYTES, "offsets and barriers have their room");
-    static_assert(CHUNK_ALIGNMENT + Q_BYTES + 4 * TILE_BYTES + 2 * RAW_BYTES + SMALL_BYTES <= 232448, "shared memory of a block");
+    static_assert(CHUNK_ALIGNMENT + Q_BYTES + 2 * STAGES * TILE_BYTES + 2 * RAW_BYTES + BARRIER_BYTES <= 232448, "shared memory of a block");
 };
 
 // Shared memory of a block, and what moves tiles into it.
 template <class Cache, class Shape, int HEAD_DIM> struct PrefillTiles {
     unsigned char *q, *keys, *values, *raw;
-    long long* blocks;
     // Per kind (0: keys, 1: values) and stage.
     Barrier *full, *empty;
 
     __device__ __forceinline__ explicit PrefillTiles(unsigned char* shared) {
         q = shared + (CHUNK_ALIGNMENT - shared_address(shared) % CHUNK_ALIGNMENT) % CHUNK_ALIGNMENT;
         keys = q + Shape::Q_BYTES;
-        values = keys + 2 * Shape::TILE_BYTES;
-        raw = values + 2 * Shape::TILE_BYTES;
+        values = keys + Shape::STAGES * Shape::TILE_BYTES;
+        raw = values + Shape::STAGES * Shape::TILE_BYTES;
         full = reinterpret_cast<Barrier*>(raw + 2 * Shape::RAW_BYTES);
-        empty = full + 4;
-        blocks = reinterpret_cast<long long*>(empty + 4);
+        empty = full + 2 * Shape::STAGES;
     }
 
     // A stage is full when every copying thread has copied its part, and empty when every computing warp is done with it.
     __device__ __forceinline__ void make_barriers() const {
-        if (threadIdx.x < 4) make_barrier(full + threadIdx.x, Shape::COPYING);
-        else if (threadIdx.x < 8) make_barrier(full + threadIdx.x, Shape::COMPUTING / WARP);
+        if (threadIdx.x >= 2 * Shape::STAGES) return;
+        make_barrier(full + threadIdx.x, Shape::COPYING);
+        make_barrier(empty + threadIdx.x, Shape::COMPUTING / WARP);
     }
 
     // Columns from HEAD_DIM to the next multiple of 16 count in products, so queries and keys have zeros there, which no copy touches.
@@ -67,7 +64,7 @@ template <class Cache, class Shape, int HEAD_DIM> struct PrefillTiles {
             const uint4 zeros = make_uint4(0, 0, 0, 0);
             for (int row = threadIdx.x; row < Shape::TILE_Q; row += Shape::THREADS)
                 *reinterpret_cast<uint4*>(q + swizzled(Shape::TILE_Q, row, HEAD_DIM / 8)) = zeros;
-            for (int row = threadIdx.x; row < 2 * Shape::TILE_KV; row += Shape::THREADS) {
+            for (int row = threadIdx.x; row < Shape::STAGES * Shape::TILE_KV; row += Shape::THREADS) {
                 unsigned char* stage = keys + row / Shape::TILE_KV * Shape::TILE_BYTES;
                 *reinterpret_cast<uint4*>(stage + swizzled(Shape::TILE_KV, row % Shape::TILE_KV, HEAD_DIM / 8)) = zeros;
             }
@@ -75,14 +72,20 @@ template <class Cache, class Shape, int HEAD_DIM> struct PrefillTiles {
         }
     }
 
-    // Waits until a tile of keys (`what` 0) or values (1) is there.
+    // Where a tile of keys (`what` 0) or values (1) goes, and its barriers.
+    static __device__ __forceinline__ int stage(int what, int tile) { return what * Shape::STAGES + tile % Shape::STAGES; }
+    __device__ __forceinline__ unsigned char* at(int what, int tile) const { return keys + stage(what, tile) * Shape::TILE_BYTES; }
+
+    // By who copies: waits until the tile before it in its stage has been read.
+    __device__ __forceinline__ void wait_empty(int what, int tile) const { wait_phase(empty + stage(what, tile), tile / Shape::STAGES % 2 ^ 1); }
+    // By who computes: waits until a tile is there.
     __device__ __forceinline__ void wait(int what, int tile) const {
-        wait_phase(full + 2 * what + tile % 2, tile / 2 % 2);
+        wait_phase(full + stage(what, tile), tile / Shape::STAGES % 2);
         publish_to_products();
     }
     // This warp is done with a tile.
     __device__ __forceinline__ void release(int what, int tile) const {
-        if (threadIdx.x % WARP == 0) arrive(empty + 2 * what + tile % 2);
+        if (threadIdx.x % WARP == 0) arrive(empty + stage(what, tile));
     }
 };
 
@@ -91,22 +94,17 @@ template <class Cache, class Shape, int HEAD_DIM> struct PrefillCopies {
     const PrefillTiles<Cache, Shape, HEAD_DIM>& tiles;
     const unsigned char* cache[2];
     int begin, limit, thread, turn = 0, under_way = -1;
-    long long* blocks;
 
-    // As many copies as lie in a block of positions know their addresses at once: a copying thread has few registers.
-    static constexpr int PER_BLOCK = KV_BLOCK / KvPieces<Cache, HEAD_DIM, Shape::TILE_KV, Shape::COPYING>::STEP;
-    static constexpr int AHEAD = HEAD_DIM <= 128 ? 16 : PER_BLOCK < 4 ? PER_BLOCK : 4;
-
-    // Starts the copy of a tile. Of fp8 it goes to the room for raw tiles, while the one before it is widened.
-    __device__ __forceinline__ void copy(int what, int tile) {
+    // Starts the copy of a tile, of which lane b has the row of block b. Of fp8 it goes to the room for raw tiles, while the one before it
+    // is widened.
+    __device__ __forceinline__ void copy(int what, int tile, int block_row) {
         using Pieces = KvPieces<Cache, HEAD_DIM, Shape::TILE_KV, Shape::COPYING>;
-        unsigned char* stage = (what ? tiles.values : tiles.keys) + tile % 2 * Shape::TILE_BYTES;
-        const long long* offsets = blocks + tile % Shape::KNOWN * Shape::BLOCKS;
+        unsigned char* stage = tiles.at(what, tile);
         const int first = begin + tile * Shape::TILE_KV;
         if constexpr (Shape::WIDEN) {
             unsigned char* staged = tiles.raw + turn % 2 * Shape::RAW_BYTES;
-            copy_kv<Cache, HEAD_DIM, Shape::TILE_KV, Shape::COPYING, HEAD_DIM, AHEAD>(
-                cache[what], offsets, first, limit, thread, [&](int row, int piece) { return staged + row * HEAD_DIM + piece * Pieces::BYTES; });
+            copy_kv_blocks<Cache, HEAD_DIM, Shape::TILE_KV, Shape::COPYING, HEAD_DIM>(
+                cache[what], block_row, first, limit, thread, [&](int row, int piece) { return staged + row * HEAD_DIM + piece * Pieces::BYTES; });
             commit_copies();
             if (under_way >= 0) {
                 wait_copies<1>();
@@ -115,44 +113,40 @@ template <class Cache, class Shape, int HEAD_DIM> struct PrefillCopies {
             under_way = 2 * tile + what;
             turn++;
         } else {
-            wait_phase(tiles.empty + 2 * what + tile % 2, tile / 2 % 2 ^ 1);
-            copy_kv<Cache, HEAD_DIM, Shape::TILE_KV, Shape::COPYING, CHUNK_ROW_BYTES, AHEAD>(
-                cache[what], offsets, first, limit, thread, [&](int row, int piece) { return stage + swizzled(Shape::TILE_KV, row, piece); });
-            arrive_with_copies(tiles.full + 2 * what + tile % 2);
+            tiles.wait_empty(what, tile);
+            copy_kv_blocks<Cache, HEAD_DIM, Shape::TILE_KV, Shape::COPYING, CHUNK_ROW_BYTES>(
+                cache[what], block_row, first, limit, thread, [&](int row, int piece) { return stage + swizzled(Shape::TILE_KV, row, piece); });
+            arrive_with_copies(tiles.full + tiles.stage(what, tile));
         }
     }
 
     // What this thread copied before what `turn` copies becomes bf16 in its stage.
     __device__ __forceinline__ void widen() const {
         const int what = under_way % 2, tile = under_way / 2;
-        unsigned char* stage = (what ? tiles.values : tiles.keys) + tile % 2 * Shape::TILE_BYTES;
-        wait_phase(tiles.empty + 2 * what + tile % 2, tile / 2 % 2 ^ 1);
+        unsigned char* stage = tiles.at(what, tile);
+        tiles.wait_empty(what, tile);
         widen_kv<HEAD_DIM, Shape::TILE_KV, Shape::COPYING, CHUNK_ROW_BYTES>(
             tiles.raw + (turn + 1) % 2 * Shape::RAW_BYTES, thread, [&](int row, int unit) { return stage + swizzled(Shape::TILE_KV, row, unit); });
         publish_to_products();
-        arrive(tiles.full + 2 * what + tile % 2);
+        arrive(tiles.full + tiles.stage(what, tile));
     }
 
     __device__ __forceinline__ void run(const Step& step, int sequence, int count, int head, int heads) {
-        constexpr int ROW_BYTES = HEAD_DIM * sizeof(Cache);
-        const int lane = thread % WARP;
-        blocks = tiles.blocks + thread / WARP * Shape::KNOWN * Shape::BLOCKS;
-        if (lane < 2 * Shape::BLOCKS) {
-            const int position = begin + lane * KV_BLOCK;
-            blocks[lane] = key_offset(step, page_entry(step, sequence, position, limit), position, head, heads, ROW_BYTES);
-        }
-        __syncwarp();
-        copy(0, 0);
+        const int block = thread % WARP * KV_BLOCK;
+        const auto look_up = [&](int tile) {
+            const int position = begin + tile * Shape::TILE_KV + block;
+            return block < Shape::TILE_KV ? page_entry(step, sequence, position, limit) : 0;
+        };
+        const auto row_of = [&](int tile, int entry) { return key_row(step, entry, begin + tile * Shape::TILE_KV + block, head, heads); };
+        const int first_entry = look_up(0), second_entry = look_up(1);
+        int now = row_of(0, first_entry), next = row_of(1, second_entry);
+        copy(0, 0, now);
         for (int tile = 0; tile < count; tile++) {
-            const int looked_up = begin + (tile + 2) * Shape::TILE_KV + lane * KV_BLOCK;
-            const int entry = lane < Shape::BLOCKS ? page_entry(step, sequence, looked_up, limit) : 0;
-            if (tile + 1 < count) copy(0, tile + 1);
-            copy(1, tile);
-            // Every lane is done with the offsets of the tile before this one, whose room they have.
-            __syncwarp();
-            if (lane < Shape::BLOCKS)
-                blocks[(tile + 2) % Shape::KNOWN * Shape::BLOCKS + lane] = key_offset(step, entry, looked_up, head, heads, ROW_BYTES);
-            __syncwarp();
+            const int entry = look_up(tile + 2);
+            if (tile + 1 < count) copy(0, tile + 1, next);
+            copy(1, tile, now);
+            now = next;
+            next = row_of(tile + 2, entry);
         }
         if constexpr (Shape::WIDEN) {
             wait_copies<0>();
@@ -194,36 +188,46 @@ struct PrefillRows {
     SoftCap soft_cap;
     float factor;  // a weight is 2^(factor (score - largest))
 
-    // Scores of positions `first` .. become weights; returns in `change` what earlier sums are multiplied by.
-    template <int LEN> __device__ __forceinline__ void weigh(float (&s)[LEN], int first, bool masked, float (&change)[2]) {
+    // Scores of positions `first` .. become weights; returns in `change` what earlier sums are multiplied by. `ahead` and `behind`: some row
+    // does not see the last or the first of them.
+    template <int LEN> __device__ __forceinline__ void weigh(float (&s)[LEN], int first, bool ahead, bool behind, float (&change)[2]) {
         if (soft_cap.cap > 0.0f) {
 #pragma unroll
             for (int i = 0; i < LEN; i++) s[i] = soft_cap.of(s[i]);
         }
-        if (masked) {
-            const int column = first + 2 * (threadIdx.x % 4);
+        const int column = first + 2 * (threadIdx.x % 4);
+        const auto position_of = [&](int i) { return column + 8 * (i / 4) + i % 2; };
+        if (ahead) {
 #pragma unroll
-            for (int i = 0; i < LEN; i++) {
-                const int at = column + 8 * (i / 4) + i % 2, own = position[i / 2 % 2];
-                if (at > own || at <= own - window) s[i] = -INFINITY;
-            }
+            for (int i = 0; i < LEN; i++)
+                if (position_of(i) > position[i / 2 % 2]) s[i] = -INFINITY;
+        }
+        if (behind) {
+#pragma unroll
+            for (int i = 0; i < LEN; i++)
+                if (position_of(i) <= position[i / 2 % 2] - window) s[i] = -INFINITY;
         }
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            float largest = s[2 * r];
+            // Two chains, which do not wait for each other.
+            float largest = s[2 * r], other = s[2 * r + 1];
 #pragma unroll
-            for (int i = 0; i < LEN; i++)
-                if (i / 2 % 2 == r) largest = fmaxf(largest, s[i]);
+            for (int i = 4 + 2 * r; i < LEN; i += 4) {
+                largest = fmaxf(largest, s[i]);
+                other = fmaxf(other, s[i + 1]);
+            }
+            largest = fmaxf(largest, other);
             change[r] = row[r].raise_seldom(row_max(largest), factor);
             const float base = row[r].base(factor);
-            float sum = 0.0f;
+            float sum = 0.0f, other_sum = 0.0f;
 #pragma unroll
-            for (int i = 0; i < LEN; i++)
-                if (i / 2 % 2 == r) {
-                    s[i] = exp2_near(fmaf(s[i], factor, -base));
-                    sum += s[i];
-                }
-            row[r].sum += sum;
+            for (int i = 2 * r; i < LEN; i += 4) {
+                s[i] = exp2_near(fmaf(s[i], factor, -base));
+                s[i + 1] = exp2_near(fmaf(s[i + 1], factor, -base));
+                sum += s[i];
+                other_sum += s[i + 1];
+            }
+            row[r].sum += sum + other_sum;
         }
     }
 };
@@ -280,14 +284,17 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     const int own_packed = first_packed + row_group * 64 + thread % 128 / WARP * 16 + thread % WARP / 4;
 #pragma unroll
     for (int r = 0; r < 2; r++) rows.position[r] = start + (own_packed + 8 * r) / GROUP;
-    const auto masked = [&](int first) { return first + Shape::TILE_KV - 1 > first_position || first <= last_position - seen; };
+    float s[Shape::TILE_KV / 2], change[2];
+    const auto weigh = [&](int first) {
+        rows.weigh(s, first, first + Shape::TILE_KV - 1 > first_position, first <= last_position - seen, change);
+    };
     // Warpgroups start products one after another: each waits for the one before it, so that their exponentials fall apart.
     constexpr int QUERIES_THERE = 1, FIRST_TURN = 2;
     const int next_group = group + 1 < Shape::GROUPS ? group + 1 : 0;
 
     const unsigned own_q = shared_address(tiles.q) + row_group * 64 * CHUNK_ROW_BYTES, keys_at = shared_address(tiles.keys);
     const unsigned values_at = shared_address(tiles.values) + column_group * (Shape::COLUMNS / CHUNK) * Shape::TILE_KV * CHUNK_ROW_BYTES;
-    float s[Shape::TILE_KV / 2], o[Shape::COLUMNS / 2], change[2];
+    float o[Shape::COLUMNS / 2];
     unsigned p[Shape::TILE_KV / 4];
 #pragma unroll
     for (int i = 0; i < Shape::COLUMNS / 2; i++) o[i] = 0.0f;
@@ -302,7 +309,7 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     wait_products<0>();
     hold(s);
     tiles.release(0, 0);
-    rows.weigh(s, begin, masked(begin), change);
+    weigh(begin);
 #pragma unroll
     for (int i = 0; i < Shape::TILE_KV / 4; i++) p[i] = pack_bf16(s[2 * i], s[2 * i + 1]);
 
@@ -314,17 +321,17 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
         hold(o);
         hold(p);
         begin_products();
-        start_scores<Shape, HEAD_DIM>(s, own_q, keys_at + (tile + 1) % 2 * Shape::TILE_BYTES);
+        start_scores<Shape, HEAD_DIM>(s, own_q, keys_at + (tile + 1) % Shape::STAGES * Shape::TILE_BYTES);
         commit_products();
         tiles.wait(1, tile);
-        start_values<Shape>(o, p, values_at + tile % 2 * Shape::TILE_BYTES);
+        start_values<Shape>(o, p, values_at + tile % Shape::STAGES * Shape::TILE_BYTES);
         commit_products();
         // The last one of the last turn has nobody after it.
         if (Shape::GROUPS > 1 && (tile + 2 < count || group + 1 < Shape::GROUPS)) pass_by(FIRST_TURN + next_group, 256);
         wait_products<1>();
         hold(s);
         tiles.release(0, tile + 1);
-        rows.weigh(s, next, masked(next), change);
+        weigh(next);
         hold(s);
         // Waiting here also keeps the assembler from waiting for the values before it has exponentiated the scores.
         if (tile + 2 < count) tiles.wait(0, tile + 2);
@@ -344,7 +351,7 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     hold(o);
     hold(p);
     begin_products();
-    start_values<Shape>(o, p, values_at + (count - 1) % 2 * Shape::TILE_BYTES);
+    start_values<Shape>(o, p, values_at + (count - 1) % Shape::STAGES * Shape::TILE_BYTES);
     commit_products();
     wait_products<0>();
     hold(o);

@@ -76,16 +76,15 @@ template <class Kv, int RANK, int ROPE> struct LatentCopies {
     const LatentTiles<Kv, RANK, ROPE>& tiles;
     const Kv* cache;
     int first, last, end, thread;
-    long long offset;  // lane l: where block l of the pair begins, in elements
+    int block_row;  // lane l: the row of the cache at which block l of the pair begins
 
     __device__ __forceinline__ int position(int pair, int lane) const { return (first + 2 * pair) * LATENT_TILE + lane * LATENT_BLOCK; }
     __device__ __forceinline__ int find_page(const Step& step, int sequence, int position) const {
         if (thread % 32 >= 2 * LATENT_BLOCKS || position >= end) return 0;
         return step.pages[static_cast<long long>(sequence) * step.table_stride + static_cast<unsigned>(position) / static_cast<unsigned>(step.page_size)];
     }
-    __device__ __forceinline__ void set_offset(const Step& step, int page, int position) {
-        const long long at = static_cast<long long>(checked(step, page, step.pages_of_cache, ERROR_PAGE)) * step.page_size;
-        offset = (at + static_cast<unsigned>(position) % static_cast<unsigned>(step.page_size)) * Shape::DIM;
+    __device__ __forceinline__ void set_row(const Step& step, int page, int position) {
+        block_row = checked(step, page, step.pages_of_cache, ERROR_PAGE) * step.page_size + static_cast<unsigned>(position) % static_cast<unsigned>(step.page_size);
     }
 
     // Copies a part of a tile: bf16 in the background, 8 threads 128 bytes of a row; fp8 through registers. Positions from `end` on
@@ -116,10 +115,14 @@ template <class Kv, int RANK, int ROPE> struct LatentCopies {
         constexpr bool RAGGED = Shape::DIM % 64 != 0 || Shape::CHUNKS * 64 > Shape::DIM;
         if constexpr (Shape::IS_BF16) {
             const int line = thread / 8, unit = thread % 8, column = first * 64 + unit * 8;
+            // Before the first copy, so that none waits for its row.
+            int rows[LATENT_BLOCKS];
+#pragma unroll
+            for (int block = 0; block < LATENT_BLOCKS; block++) rows[block] = __shfl_sync(0xffffffff, block_row, member * LATENT_BLOCKS + block);
 #pragma unroll
             for (int block = 0; block < LATENT_BLOCKS; block++) {
                 const int row = block * LATENT_BLOCK + line;
-                const Kv* from = cache + __shfl_sync(0xffffffff, offset, member * LATENT_BLOCKS + block) + line * Shape::DIM + column;
+                const Kv* from = cache + static_cast<long long>(rows[block]) * Shape::DIM + (line * Shape::DIM + column);
 #pragma unroll
                 for (int chunk = 0; chunk < LEN; chunk++) {
                     const bool valid = row < left && (!RAGGED || column + chunk * 64 < Shape::DIM);
@@ -134,7 +137,8 @@ template <class Kv, int RANK, int ROPE> struct LatentCopies {
 #pragma unroll
             for (int pass = 0; pass < PASSES; pass++) {
                 const int row = pass * 32 + line;
-                const Kv* from = cache + __shfl_sync(0xffffffff, offset, member * LATENT_BLOCKS + row / LATENT_BLOCK) + row % LATENT_BLOCK * Shape::DIM + column;
+                const int block = __shfl_sync(0xffffffff, block_row, member * LATENT_BLOCKS + row / LATENT_BLOCK);
+                const Kv* from = cache + static_cast<long long>(block) * Shape::DIM + (row % LATENT_BLOCK * Shape::DIM + column);
 #pragma unroll
                 for (int chunk = 0; chunk < LEN; chunk++) {
                     uint4& value = raw[chunk * PASSES + pass];
@@ -170,16 +174,17 @@ template <class Kv, int RANK, int ROPE> struct LatentCopies {
     // Parts follow in the order in which those of the pair before are released.
     __device__ __forceinline__ void run(const Step& step, int sequence) {
         const int lane = thread % 32, pairs = ceil_div(last - first, 2);
-        set_offset(step, find_page(step, sequence, position(0, lane)), position(0, lane));
+        set_row(step, find_page(step, sequence, position(0, lane)), position(0, lane));
         for (int pair = 0; pair < pairs; pair++) {
             const bool both = first + 2 * pair + 1 < last;
             const int next = position(pair + 1, lane), page = find_page(step, sequence, next);
-#pragma unroll 1
+            constexpr int COPIES = Shape::IS_BF16 ? 4 : 1;  // written out
+#pragma unroll COPIES
             for (int i = 0; i < 4; i++) {
                 const int member = i % 2, part = i / 2;
                 if (member == 0 || both) copy(pair, member, part);
             }
-            set_offset(step, page, next);
+            set_row(step, page, next);
         }
     }
 };

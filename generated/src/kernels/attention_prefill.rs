@@ -79,7 +79,7 @@ impl<
                     .div_ceil(
                         TILE_Q
                             .min(
-                                320 - 64 * HEAD_DIM.div_ceil(64).min(2)
+                                320 - 64 * (HEAD_DIM.div_ceil(64) + 2 - D::BYTES).min(2)
                                     - 64 * HEAD_DIM.div_ceil(256),
                             ),
                     ),
@@ -91,18 +91,18 @@ impl<
                     + 2 * HEAD_DIM.div_ceil(256)
                         * TILE_Q
                             .min(
-                                320 - 64 * HEAD_DIM.div_ceil(64).min(2)
+                                320 - 64 * (HEAD_DIM.div_ceil(64) + 2 - D::BYTES).min(2)
                                     - 64 * HEAD_DIM.div_ceil(256),
                             ),
                 1,
                 1,
             ],
-            shared_bytes: 2048
+            shared_bytes: 1088
                 + 128 * HEAD_DIM.div_ceil(256)
                     * HEAD_DIM.div_ceil(64).div_ceil(HEAD_DIM.div_ceil(256))
                     * (TILE_Q
                         .min(
-                            320 - 64 * HEAD_DIM.div_ceil(64).min(2)
+                            320 - 64 * (HEAD_DIM.div_ceil(64) + 2 - D::BYTES).min(2)
                                 - 64 * HEAD_DIM.div_ceil(256),
                         )
                         + 4
