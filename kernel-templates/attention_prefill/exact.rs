@@ -16,6 +16,8 @@ pub struct Options {
     pub soft_cap: f32,
     /// Whether each head has one.
     pub sinks: bool,
+    /// Scores so far apart that the largest one of a row is raised by many powers of two, again and again.
+    pub far_apart: bool,
 }
 
 /// Inputs of one launch.
@@ -46,7 +48,7 @@ impl Problem {
             heads,
             group,
             head_dim,
-            scale: 1.0 / (head_dim as f32).sqrt(),
+            scale: if options.far_apart { 12.0 } else { 1.0 } / (head_dim as f32).sqrt(),
             options,
             fp8,
             q,

@@ -12,11 +12,16 @@ __device__ __forceinline__ int page_entry(const Step& step, int sequence, int po
     return step.pages[static_cast<long long>(sequence) * step.table_stride + static_cast<unsigned>(position) / static_cast<unsigned>(step.page_size)];
 }
 
-// The byte at which the keys of `position` start in a cache [pages, 2, heads, page_size, row], given its table entry.
-__device__ __forceinline__ long long key_offset(const Step& step, int entry, int position, int head, int heads, int row_bytes) {
-    const long long page = checked(step, entry, step.pages_of_cache, ERROR_PAGE);
+// The row of a cache [pages, 2, heads, page_size] that holds the keys of `position`, given its table entry.
+__device__ __forceinline__ int key_row(const Step& step, int entry, int position, int head, int heads) {
+    const int page = checked(step, entry, step.pages_of_cache, ERROR_PAGE);
     const int place = static_cast<unsigned>(position) % static_cast<unsigned>(step.page_size);
-    return ((page * 2 * heads + head) * step.page_size + place) * row_bytes;
+    return (page * 2 * heads + head) * step.page_size + place;
+}
+
+// The byte at which it starts.
+__device__ __forceinline__ long long key_offset(const Step& step, int entry, int position, int head, int heads, int row_bytes) {
+    return static_cast<long long>(key_row(step, entry, position, head, heads)) * row_bytes;
 }
 
 // How the threads of a block copy a tile: each some rows of one column of pieces, STEP rows apart. A piece is 16 bytes, or 8 where rows
@@ -60,6 +65,29 @@ __device__ __forceinline__ void copy_kv(const unsigned char* cache, const long l
         const int at = pass * STEP;
         copy_piece<Pieces::BYTES>(to(row + at % 8, piece) + at / 8 * 8 * PITCH,
                                   from + own_blocks[at / KV_BLOCK] + at % KV_BLOCK * Pieces::ROW_BYTES, left > at);
+    }
+}
+
+// The same by a warpgroup that only copies, where lane b of each warp has the row of the cache at which block b starts. What a lane has
+// to read before it can copy is read before the first copy: a thread that waits for it each time keeps everyone waiting.
+template <class Cache, int HEAD_DIM, int ROWS, int THREADS, int PITCH, class To>
+__device__ __forceinline__ void copy_kv_blocks(const unsigned char* cache, int block_row, int first, int limit, int thread, To to) {
+    using Pieces = KvPieces<Cache, HEAD_DIM, ROWS, THREADS>;
+    constexpr int STEP = Pieces::STEP;
+    constexpr bool MANY = STEP > KV_BLOCK;  // one pass takes several blocks
+    constexpr int COUNT = MANY ? Pieces::PASSES : ROWS / KV_BLOCK;
+    const int row = thread / Pieces::PER_ROW, piece = thread % Pieces::PER_ROW;
+    int block_rows[COUNT];
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) block_rows[i] = __shfl_sync(0xffffffff, block_row, MANY ? (i * STEP + row) / KV_BLOCK : i);
+    if (STEP * Pieces::PER_ROW < THREADS && row >= STEP) return;
+    const unsigned char* from = cache + (row % KV_BLOCK * Pieces::ROW_BYTES + piece * Pieces::BYTES);
+    const int left = limit - first - row;
+#pragma unroll
+    for (int pass = 0; pass < Pieces::PASSES; pass++) {
+        const int at = pass * STEP;
+        const long long block = static_cast<long long>(block_rows[MANY ? pass : at / KV_BLOCK]) * Pieces::ROW_BYTES;
+        copy_piece<Pieces::BYTES>(to(row + at % 8, piece) + at / 8 * 8 * PITCH, from + block + at % KV_BLOCK * Pieces::ROW_BYTES, left > at);
     }
 }
 

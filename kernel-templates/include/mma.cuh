@@ -16,6 +16,12 @@ __device__ __forceinline__ void load_matrices_transposed(unsigned (&r)[4], const
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(row)) : "memory");
 }
 
+// The way back: each lane's pairs to the rows whose addresses lanes give, as above.
+__device__ __forceinline__ void store_matrices(void* row, const unsigned (&r)[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
 // c += a b for a 16 x 16 (row), b 16 x 8 (column), c 16 x 8. Of c, lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next.
 __device__ __forceinline__ void mma(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

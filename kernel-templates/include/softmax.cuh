@@ -35,6 +35,13 @@ struct RunningRow {
     // The exponent to subtract; 0 while every score was masked, so that nothing becomes -infinity minus -infinity.
     __device__ __forceinline__ float base(float factor) const { return largest == -INFINITY ? 0.0f : largest * factor; }
 
+    // As below, but a score that is at most 2^SLACK times as heavy as the largest so far leaves it: sums are as exact on that, and need no
+    // rescaling. Weights are 2^SLACK at most.
+    static constexpr float SLACK = 8.0f;
+    __device__ __forceinline__ float raise_seldom(float score, float factor) {
+        return score * factor > base(factor) + SLACK || largest == -INFINITY ? raise(score, factor) : 1.0f;
+    }
+
     // Raises the largest score and returns what weights so far are multiplied by.
     __device__ __forceinline__ float raise(float score, float factor) {
         const float before = largest;

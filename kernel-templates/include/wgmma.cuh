@@ -74,6 +74,19 @@ template <> struct KeyProduct<64> {
     }
 };
 
+template <> struct KeyProduct<80> {
+    static __device__ __forceinline__ void add(float* c, unsigned long long a, unsigned long long b, int add) {
+        asm volatile(
+            "{ .reg .pred p; setp.ne.b32 p, %42, 0; wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 {"
+            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+            "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+            "%32, %33, %34, %35, %36, %37, %38, %39"
+            "}, %40, %41, p, 1, 1, 0, 0; }"
+            : TENON_F16(c, 0), TENON_F16(c, 16), TENON_F4(c, 32), TENON_F4(c, 36)
+            : "l"(a), "l"(b), "r"(add));
+    }
+};
+
 template <> struct KeyProduct<128> {
     static __device__ __forceinline__ void add(float* c, unsigned long long a, unsigned long long b, int add) {
         asm volatile(
@@ -113,6 +126,24 @@ template <> struct ValueProduct<128> {
             "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
             "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
             : TENON_F16(c, 0), TENON_F16(c, 16), TENON_F16(c, 32), TENON_F16(c, 48)
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+    }
+};
+
+template <> struct ValueProduct<256> {
+    static __device__ __forceinline__ void add(float* c, const unsigned* a, unsigned long long b) {
+        asm volatile(
+            "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+            "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+            "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+            "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+            "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+            "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+            "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+            "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+            "}, {%128, %129, %130, %131}, %132, 1, 1, 1, 1;"
+            : TENON_F16(c, 0), TENON_F16(c, 16), TENON_F16(c, 32), TENON_F16(c, 48), TENON_F16(c, 64), TENON_F16(c, 80), TENON_F16(c, 96), TENON_F16(c, 112)
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
     }
 };

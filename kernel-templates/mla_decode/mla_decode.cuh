@@ -18,14 +18,19 @@ __device__ __forceinline__ void mla_decode(const Step& step, const bf16* q_laten
     const Parts parts = parts_of(context, kv_splits);
     if (split >= parts.parts) return;
 
-    const long long first_row = static_cast<long long>(step.first[sequence]) * heads + first_head;
+    // Looked up again after the loop, like the parts: registers are few while it attends.
+    auto first_row = [&] { return static_cast<long long>(step.first[span_of<phase_decode>(step, blockIdx.z)]) * heads + first_head; };
     const int rows = min(LATENT_ROWS, heads - first_head);
     const int first = split * parts.per_part, last = min(first + parts.per_part, parts.tiles);
     LatentAttention<Kv, RANK, ROPE> attention(shared);
+    if (attention.copies()) {
+        attention.copy(step, cache, sequence, first, last, context);
+        return;
+    }
     auto limit_of = [&](int) { return context - 1; };
-    auto state = attention.attend(step, cache, sequence, q_latent + first_row * Shape::DIM, rows, first, last, context, scale, limit_of);
-    if (parts.parts == 1) {
-        attention.store(state, o_latent + first_row * RANK, rows);
+    auto state = attention.attend(q_latent + first_row() * Shape::DIM, rows, first, last, scale, limit_of);
+    if (parts_of(context_of(step, span_of<phase_decode>(step, blockIdx.z)), kv_splits).parts == 1) {
+        attention.store(state, o_latent + first_row() * RANK, rows);
         return;
     }
 #pragma unroll

@@ -22,6 +22,8 @@ pub fn cases(params: &Params) -> Vec<Case> {
         ),
         case(params, "more parts than tiles", 2, StepCase::new(64, &[(200, 1), (64, 1), (0, 1)], 7), 61),
         case(params, "more heads than a block takes", 70, StepCase::new(64, &[(130, 1), (5, 1)], 8), 2),
+        far_apart(params, "scores far apart, one part", StepCase::new(48, &[(700, 1), (100, 1)], 9), 1),
+        far_apart(params, "scores far apart, three parts", StepCase::new(16, &[(900, 1)], 10), 3),
         broken(params),
     ]
 }
@@ -77,8 +79,19 @@ impl Problem {
 }
 
 fn case(params: &Params, name: &str, heads: usize, step: StepCase, kv_splits: usize) -> Case {
+    compared(params, name, Problem::new(params, heads, step, kv_splits))
+}
+
+/// The largest score of a row is raised by many powers of two, again and again.
+fn far_apart(params: &Params, name: &str, step: StepCase, kv_splits: usize) -> Case {
+    let mut problem = Problem::new(params, 9, step, kv_splits);
+    problem.scale *= 12.0;
+    compared(params, name, problem)
+}
+
+fn compared(params: &Params, name: &str, problem: Problem) -> Case {
     let (rank, dim) = (params.int("kv_lora_rank"), params.int("kv_lora_rank") + params.int("qk_rope_head_dim"));
-    let problem = Problem::new(params, heads, step, kv_splits);
+    let (heads, kv_splits) = (problem.heads, problem.kv_splits);
     let queries = bf16_values(&problem.q);
     let (mut out, mut workspace) =
         (bf16_values(&problem.old_out), problem.old_workspace.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());

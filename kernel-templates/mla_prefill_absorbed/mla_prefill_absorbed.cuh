@@ -15,11 +15,17 @@ __device__ __forceinline__ void mla_prefill_absorbed(const Step& step, const bf1
     if (static_cast<int>(blockIdx.x) >= blocks) return;
 
     const int first_pair = (blocks - 1 - static_cast<int>(blockIdx.x)) * LATENT_ROWS, rows = min(LATENT_ROWS, pairs - first_pair);
-    const long long first_row = static_cast<long long>(step.first[sequence]) * heads + first_pair;
+    // Looked up again after the loop: registers are few while it attends.
+    auto first_row = [&] { return static_cast<long long>(step.first[span_of<phase_prefill>(step, blockIdx.y)]) * heads + first_pair; };
     const int start = step.start[sequence];
     auto limit_of = [&](int row) { return start + (first_pair + row) / heads; };
     const int end = limit_of(rows - 1) + 1;
     LatentAttention<Kv, RANK, ROPE> attention(shared);
-    auto state = attention.attend(step, cache, sequence, q_latent + first_row * Shape::DIM, rows, 0, ceil_div(end, LATENT_TILE), end, scale, limit_of);
-    attention.store(state, o_latent + first_row * RANK, rows);
+    const int tiles = ceil_div(end, LATENT_TILE);
+    if (attention.copies()) {
+        attention.copy(step, cache, sequence, 0, tiles, end);
+        return;
+    }
+    auto state = attention.attend(q_latent + first_row() * Shape::DIM, rows, 0, tiles, scale, limit_of);
+    attention.store(state, o_latent + first_row() * RANK, rows);
 }

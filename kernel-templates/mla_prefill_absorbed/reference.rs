@@ -7,6 +7,9 @@ mod exact;
 use exact::{Cache, attend, bf16_values, dims, heads_of_bench};
 use tenon_device_cases::{Bench, Case, Expected, Params, Random, StepCase, Value};
 
+/// The case where the largest score of a row is raised by many powers of two, again and again.
+const FAR_APART: &str = "scores far apart";
+
 /// Spans of one token and padded rows stay; a block of rows ends within a token's heads, and within the last token.
 pub fn cases(params: &Params) -> Vec<Case> {
     let mut broken = StepCase::new(16, &[(40, 2), (20, 2)], 9);
@@ -15,6 +18,7 @@ pub fn cases(params: &Params) -> Vec<Case> {
         case(params, "spans of all kinds", 3, StepCase::new(16, &[(0, 2), (7, 1), (50, 24), (0, 30), (126, 5)], 5).padded(64), 0),
         case(params, "more heads than a block has rows", 70, StepCase::new(48, &[(62, 3), (0, 2)], 6), 0),
         case(params, "a prefix of several pages", 1, StepCase::new(64, &[(200, 70)], 7), 0),
+        case(params, FAR_APART, 2, StepCase::new(64, &[(300, 40)], 8), 0),
         case(params, "a page that is none", 2, broken, 2),
     ]
 }
@@ -25,7 +29,7 @@ fn case(params: &Params, name: &str, heads: usize, step: StepCase, error: u32) -
     let q = random.bf16(step.rows * heads * dim, 1.0);
     let cache = Cache::new(params.name("kv_dtype"), &step, dim, &mut random);
     let old = random.bf16(step.rows * heads * rank, 1.0);
-    let scale = 4.0 / (dim as f32).sqrt();
+    let scale = if name == FAR_APART { 48.0 } else { 4.0 } / (dim as f32).sqrt();
     let (queries, mut values) = (bf16_values(&q), bf16_values(&old));
     let mut bounds = vec![0.0; values.len()];
     let mut longest = 0;

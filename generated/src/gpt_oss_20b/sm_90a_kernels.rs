@@ -30,7 +30,7 @@ pub struct Kernels<D: KvDtype + DeviceElement> {
     /// Norms and rotates the heads of queries and keys, and writes keys and values to the paged cache.
     pub rope_append: RopeAppend<64, 64, D>,
     /// Causal attention of spans of several tokens over the paged cache: tiles of query rows, with or without a window, sinks and a soft cap.
-    pub attention_prefill: AttentionPrefill<D, 64, 8, 128, 128>,
+    pub attention_prefill: AttentionPrefill<D, 64, 8, 192, 128>,
     /// Causal attention of spans of one token over the paged cache, in parts of the context that the last thread block adds up.
     pub attention_decode: AttentionDecode<D, 64, 8, 64>,
     /// x += bias, row by row.
@@ -101,7 +101,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
             )?,
             attention_prefill: AttentionPrefill::load(
                 device,
-                &[&instances::ATTENTION_PREFILL_BF16_HD64_G8_TQ128_TK128],
+                &[&instances::ATTENTION_PREFILL_BF16_HD64_G8_TQ192_TK128],
             )?,
             attention_decode: AttentionDecode::load(
                 device,

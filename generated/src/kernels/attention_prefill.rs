@@ -79,48 +79,48 @@ impl<
                     .div_ceil(
                         TILE_Q
                             .min(
-                                64
-                                    * (5 - HEAD_DIM.div_ceil(128))
-                                        .div_ceil(HEAD_DIM.div_ceil(128)),
+                                320 - 64 * (HEAD_DIM.div_ceil(64) + 2 - D::BYTES).min(2)
+                                    - 64 * HEAD_DIM.div_ceil(256),
                             ),
                     ),
                 NUM_KEY_VALUE_HEADS,
                 dims.prefill_spans,
             ],
             block: [
-                2 * HEAD_DIM.div_ceil(256)
-                    * TILE_Q
-                        .min(
-                            64
-                                * (5 - HEAD_DIM.div_ceil(128))
-                                    .div_ceil(HEAD_DIM.div_ceil(128)),
-                        ),
+                128
+                    + 2 * HEAD_DIM.div_ceil(256)
+                        * TILE_Q
+                            .min(
+                                320 - 64 * (HEAD_DIM.div_ceil(64) + 2 - D::BYTES).min(2)
+                                    - 64 * HEAD_DIM.div_ceil(256),
+                            ),
                 1,
                 1,
             ],
-            shared_bytes: 1024
+            shared_bytes: 1088
                 + 128 * HEAD_DIM.div_ceil(256)
                     * HEAD_DIM.div_ceil(64).div_ceil(HEAD_DIM.div_ceil(256))
                     * (TILE_Q
                         .min(
-                            64
-                                * (5 - HEAD_DIM.div_ceil(128))
-                                    .div_ceil(HEAD_DIM.div_ceil(128)),
+                            320 - 64 * (HEAD_DIM.div_ceil(64) + 2 - D::BYTES).min(2)
+                                - 64 * HEAD_DIM.div_ceil(256),
                         )
                         + 4
                             * TILE_KV
+                                .min(128)
                                 .min(
-                                    32
+                                    (16 + 16 * D::BYTES)
                                         * (5 - HEAD_DIM.div_ceil(128))
-                                            .div_ceil(HEAD_DIM.div_ceil(128)),
+                                            .div_ceil(HEAD_DIM.div_ceil(128)) + 16 - 16 * D::BYTES,
                                 ))
                 + 2
                     * TILE_KV
+                        .min(128)
                         .min(
-                            32
+                            (16 + 16 * D::BYTES)
                                 * (5 - HEAD_DIM.div_ceil(128))
-                                    .div_ceil(HEAD_DIM.div_ceil(128)),
-                        ) * (1 + (2 - D::BYTES) * HEAD_DIM),
+                                    .div_ceil(HEAD_DIM.div_ceil(128)) + 16 - 16 * D::BYTES,
+                        ) * (2 - D::BYTES) * HEAD_DIM,
             overlaps: true,
         };
         kernel

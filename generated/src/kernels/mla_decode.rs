@@ -72,38 +72,29 @@ impl<
         let kernel = self.kernels.only();
         let launch = Launch {
             grid: [NUM_ATTENTION_HEADS.div_ceil(64), kv_splits, dims.decode_spans],
-            block: [256, 1, 1],
-            shared_bytes: 11264
-                + (D::BYTES - 1) * 8192
+            block: [384, 1, 1],
+            shared_bytes: 2048
+                + 8192
                     * (KV_LORA_RANK + QK_ROPE_HEAD_DIM)
                         .div_ceil(64)
                         .max(2 * KV_LORA_RANK.div_ceil(128))
-                    * (28
-                        - (KV_LORA_RANK + QK_ROPE_HEAD_DIM)
-                            .div_ceil(64)
-                            .max(2 * KV_LORA_RANK.div_ceil(128)))
-                        .div_ceil(
-                            (KV_LORA_RANK + QK_ROPE_HEAD_DIM)
+                    * (3
+                        + 2
+                            * ((KV_LORA_RANK + QK_ROPE_HEAD_DIM)
                                 .div_ceil(64)
-                                .max(2 * KV_LORA_RANK.div_ceil(128)),
-                        )
-                        .min(5)
-                + (2 - D::BYTES)
-                    * (16384
-                        * (KV_LORA_RANK + QK_ROPE_HEAD_DIM)
-                            .div_ceil(64)
-                            .max(2 * KV_LORA_RANK.div_ceil(128))
-                        + 1024 * (KV_LORA_RANK + QK_ROPE_HEAD_DIM).div_ceil(16)
-                            * ((28
+                                .max(2 * KV_LORA_RANK.div_ceil(128))
+                                .max(6)
                                 - (KV_LORA_RANK + QK_ROPE_HEAD_DIM)
                                     .div_ceil(64)
                                     .max(2 * KV_LORA_RANK.div_ceil(128)))
-                                .div_ceil(
-                                    (KV_LORA_RANK + QK_ROPE_HEAD_DIM)
-                                        .div_ceil(64)
-                                        .max(2 * KV_LORA_RANK.div_ceil(128)),
-                                )
-                                .min(5) - 1)),
+                                .min(1))
+                + 16384
+                    * (1
+                        - ((KV_LORA_RANK + QK_ROPE_HEAD_DIM)
+                            .div_ceil(64)
+                            .max(2 * KV_LORA_RANK.div_ceil(128))
+                            - 2 * KV_LORA_RANK.div_ceil(128))
+                            .min(1)),
             overlaps: true,
         };
         kernel

@@ -57,7 +57,7 @@ pub struct Kernels<D: KvDtype + DeviceElement> {
     /// Writes keys and values to the paged cache, rounded to its dtype.
     pub kv_append: KvAppend<128, D>,
     /// Causal attention of spans of several tokens over the paged cache: tiles of query rows, with or without a window, sinks and a soft cap.
-    pub attention_prefill: AttentionPrefill<D, 128, 16, 128, 128>,
+    pub attention_prefill: AttentionPrefill<D, 128, 16, 192, 128>,
     /// Causal attention of spans of one token over the paged cache, in parts of the context that the last thread block adds up.
     pub attention_decode: AttentionDecode<D, 128, 16, 64>,
     /// The rows that want logits.
@@ -195,7 +195,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
             kv_append: KvAppend::load(device, &[&instances::KV_APPEND_HD128_BF16])?,
             attention_prefill: AttentionPrefill::load(
                 device,
-                &[&instances::ATTENTION_PREFILL_BF16_HD128_G16_TQ128_TK128],
+                &[&instances::ATTENTION_PREFILL_BF16_HD128_G16_TQ192_TK128],
             )?,
             attention_decode: AttentionDecode::load(
                 device,

@@ -63,7 +63,7 @@ pub struct Kernels<D: KvDtype + DeviceElement> {
     /// Norms and rotates the heads of queries and keys, and writes keys and values to the paged cache.
     pub rope_append: RopeAppend<256, 64, D>,
     /// Causal attention of spans of several tokens over the paged cache: tiles of query rows, with or without a window, sinks and a soft cap.
-    pub attention_prefill: AttentionPrefill<D, 256, 16, 128, 128>,
+    pub attention_prefill: AttentionPrefill<D, 256, 16, 192, 128>,
     /// Causal attention of spans of one token over the paged cache, in parts of the context that the last thread block adds up.
     pub attention_decode: AttentionDecode<D, 256, 16, 64>,
     /// x *= sigmoid(gate), in place.
@@ -236,7 +236,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
             )?,
             attention_prefill: AttentionPrefill::load(
                 device,
-                &[&instances::ATTENTION_PREFILL_BF16_HD256_G16_TQ128_TK128],
+                &[&instances::ATTENTION_PREFILL_BF16_HD256_G16_TQ192_TK128],
             )?,
             attention_decode: AttentionDecode::load(
                 device,

@@ -25,7 +25,7 @@ pub struct Kernels<D: KvDtype + DeviceElement> {
     /// Norms and rotates the heads of queries and keys, and writes keys and values to the paged cache.
     pub rope_append: RopeAppend<128, 128, D>,
     /// Causal attention of spans of several tokens over the paged cache: tiles of query rows, with or without a window, sinks and a soft cap.
-    pub attention_prefill: AttentionPrefill<D, 128, 4, 128, 128>,
+    pub attention_prefill: AttentionPrefill<D, 128, 4, 192, 128>,
     /// Causal attention of spans of one token over the paged cache, in parts of the context that the last thread block adds up.
     pub attention_decode: AttentionDecode<D, 128, 4, 64>,
     /// y = act(G x) * (U x) for a few rows: two products and what joins them, in one launch.
@@ -93,7 +93,7 @@ impl<D: KvDtype + DeviceElement> Kernels<D> {
             )?,
             attention_prefill: AttentionPrefill::load(
                 device,
-                &[&instances::ATTENTION_PREFILL_BF16_HD128_G4_TQ128_TK128],
+                &[&instances::ATTENTION_PREFILL_BF16_HD128_G4_TQ192_TK128],
             )?,
             attention_decode: AttentionDecode::load(
                 device,

@@ -1,17 +1,17 @@
-// Causal attention of spans of several tokens over the paged cache: tiles of query rows, with or without a window, sinks and a soft cap. Used by qwen3-0.6b.
+// Causal attention of spans of several tokens over the paged cache: tiles of query rows, with or without a window, sinks and a soft cap. Used by smollm2-135m-instruct.
 // Generated from kernel-templates/attention_prefill/attention_prefill.cu.jinja; edit that, then `cargo build`.
 #include "attention_prefill.cuh"
 
 namespace {
 using Cache = bf16;
-constexpr int HEAD_DIM = 128, GROUP = 2, TILE_Q = 128, TILE_KV = 128;
+constexpr int HEAD_DIM = 64, GROUP = 3, TILE_Q = 192, TILE_KV = 128;
 static_assert(GROUP >= 1 && GROUP <= 64, "query heads of a key-value head");
 }
 
-TENON_MANIFEST(attention_prefill_bf16_hd128_g2_tq128_tk128, name_number("bf16"), HEAD_DIM, GROUP, TILE_Q, TILE_KV)
+TENON_MANIFEST(attention_prefill_bf16_hd64_g3_tq192_tk128, name_number("bf16"), HEAD_DIM, GROUP, TILE_Q, TILE_KV)
 
 extern "C" __global__ void __launch_bounds__(PrefillShape<Cache, HEAD_DIM, TILE_Q, TILE_KV>::THREADS, 1)
-attention_prefill_bf16_hd128_g2_tq128_tk128(Step step, const bf16* q, const void* kv, const float* sinks, bf16* out, float scale, int window, float soft_cap,
+attention_prefill_bf16_hd64_g3_tq192_tk128(Step step, const bf16* q, const void* kv, const float* sinks, bf16* out, float scale, int window, float soft_cap,
                int num_key_value_heads) {
     attention_prefill<Cache, HEAD_DIM, GROUP, TILE_Q, TILE_KV>(step, q, kv, sinks, out, scale, window, soft_cap, num_key_value_heads);
 }
