@@ -12,6 +12,7 @@ mod device;
 mod harness;
 mod process;
 mod report;
+mod sanitize;
 mod self_test;
 mod verdict;
 mod written;
@@ -24,8 +25,8 @@ pub use choose::choose;
 #[cfg(feature = "cuda")]
 pub use device::child;
 pub use harness::mutants;
-pub use verdict::{How, Verdict};
-pub use written::written;
+pub use verdict::{Gate, How, Kill, Verdict};
+pub use written::{Survivor, survivors, written};
 
 /// What `mutants` is asked for.
 #[derive(clap::Args, Clone, Debug)]
@@ -52,17 +53,17 @@ pub struct Options {
     #[arg(long)]
     pub json: Option<PathBuf>,
     /// Automatic mutants of a template, at most.
-    #[arg(long, default_value_t = 12)]
+    #[arg(long, default_value_t = 6)]
     pub automatic: usize,
     /// Processes that share the device.
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 12)]
     pub at_once: usize,
     /// Seconds on the device after which a mutant counts as caught.
     #[arg(long, default_value_t = 20.0)]
     pub timeout: f64,
-    /// The share of automatic mutants that may survive.
-    #[arg(long, default_value_t = 1.0)]
-    pub survivors: f64,
+    /// NVIDIA's compute-sanitizer.
+    #[arg(long, default_value = "compute-sanitizer")]
+    pub sanitizer: PathBuf,
     /// Compiles everything, and runs nothing: needs no device, and fills the cache.
     #[arg(long)]
     pub compile_only: bool,
@@ -89,9 +90,18 @@ pub struct ChildOptions {
     /// Where the result goes as JSON.
     #[arg(long)]
     pub result: PathBuf,
-    /// What its manifest says, where that is not what the parameters say.
-    #[arg(long, value_delimiter = ',')]
-    pub manifest: Vec<u32>,
+    /// The reference makes the same mistake: it is not asked.
+    #[arg(long)]
+    pub shared: bool,
+    /// A sanitizer watches, and judges: the CPU's kernel is not asked.
+    #[arg(long)]
+    pub sanitized: bool,
+    /// So many cases at most.
+    #[arg(long, default_value_t = usize::MAX)]
+    pub cases: usize,
+    /// Ends without a result once the device is open, as a process does that crashes: for the test of the harness itself.
+    #[arg(long)]
+    pub ends_early: bool,
     /// How often each case runs: a race does not show every time.
     #[arg(long, default_value_t = 1)]
     pub repeat: usize,
