@@ -40,10 +40,10 @@ enum Command {
     Bench(Which),
     /// Puts faults into kernels, and runs the cases that must catch them.
     Mutants(mutants::Options),
-    /// Runs the cases of one mutant: `mutants` starts it.
+    /// Runs the cases of mutants: `mutants` starts it.
     #[cfg(feature = "cuda")]
     #[command(hide = true)]
-    MutantCase(mutants::ChildOptions),
+    MutantWorker(mutants::WorkerOptions),
     /// Puts the JSON files of shards into one table.
     Merge {
         /// The files.
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
         }),
         Command::Mutants(options) if cfg!(feature = "cuda") || options.compile_only => mutants::mutants(&options),
         #[cfg(feature = "cuda")]
-        Command::MutantCase(options) => mutants::child(&options),
+        Command::MutantWorker(options) => mutants::worker(&options),
         Command::Mutants(_) => Err(WITHOUT_DEVICE.to_owned()),
         #[cfg(feature = "cuda")]
         Command::All(which) => compile(&which).and_then(|compiled| {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tenon_compiler::driver::nvcc::{self, Nvcc};
 use tenon_device_tests::REFERENCES;
 use tenon_device_tests::instance::Instance;
-use tenon_device_tests::mutants::{Gate, automatic, choose, survivors, written};
+use tenon_device_tests::mutants::{Gate, automatic, choose, differs, survivors, written};
 use tenon_device_tests::template::Template;
 
 fn root() -> PathBuf {
@@ -88,7 +89,23 @@ fn faults_from_the_field_are_among_the_written_ones() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Except the sanitizer and the goldens, whose mutants need no more than one template each.
+/// Of all written mutants these alone are compiled here: `tenon-device-tests mutants --compile-only` does so with the rest.
+#[test]
+fn faults_from_the_field_are_other_machine_code() {
+    let Ok(path) = nvcc::find() else { return println!("skipped: no nvcc") };
+    let nvcc = Nvcc::new(&path, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("../tenon-cubins")).unwrap();
+    let (folder, templates) = (root().join("kernel-templates"), templates());
+    let instances = Instance::listed(&templates, &root().join("tests/device/instances.toml"), &[]).unwrap();
+    for (index, template) in templates.iter().enumerate() {
+        let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
+        for mutant in written(&folder, &template.name).unwrap().into_iter().filter(|mutant| mutant.field.is_some()) {
+            let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants").join(&template.name).join(mutant.folder());
+            let differs = differs(&nvcc, &folder, template, &choose(&own), &mutant, &place);
+            assert_eq!(differs, Ok(true), "{} / {}", template.name, mutant.name);
+        }
+    }
+}
+
 #[test]
 fn every_gate_is_expected_by_a_written_mutant() {
     let folder = root().join("kernel-templates");

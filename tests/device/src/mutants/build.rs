@@ -7,6 +7,9 @@ use tenon_compiler::driver::nvcc::{FailureKind, Job, Nvcc};
 use crate::instance::Instance;
 use crate::template::Template;
 
+use super::change::{Mutant, apply};
+use super::verdict::Gate;
+
 /// Why there is no machine code.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -30,6 +33,32 @@ pub fn build(nvcc: &Nvcc, root: &Path, template: &Template, instance: &Instance)
         FailureKind::Refused(output) => refusal(&output, &texts(root, &template.name)),
         _ => Refusal::Other(failure.to_string().lines().collect::<Vec<_>>().join("; ")),
     })
+}
+
+/// Whether a mutant is other machine code than the kernel at one of these instances, or refused as it should be. Its text is written to
+/// `folder`.
+///
+/// # Errors
+/// A text that does not apply, and the first instance that does not build though it should.
+pub fn differs(
+    nvcc: &Nvcc,
+    templates: &Path,
+    template: &Template,
+    instances: &[&Instance],
+    mutant: &Mutant,
+    folder: &Path,
+) -> Result<bool, String> {
+    let changed = apply(&mutant.change, templates, template, folder)?;
+    for instance in instances {
+        let kernel = build(nvcc, templates, template, instance).map_err(|why| format!("{}: {why:?}", instance.name))?;
+        match build(nvcc, folder, &changed, &mutant.change.instance(instance)) {
+            Ok(code) if code == kernel => {}
+            Ok(_) => return Ok(true),
+            Err(Refusal::Asserted(_)) if mutant.gate == Some(Gate::Build) => return Ok(true),
+            Err(why) => return Err(format!("{}: {why:?}", instance.name)),
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a static_assert stands in these texts by whose message nvcc refused.

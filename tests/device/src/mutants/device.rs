@@ -1,6 +1,9 @@
-//! What the process of one mutant does: every case of an instance, with machine code that it is given, through every gate.
+//! What a process of mutants does: every case of an instance, with machine code that it is given, through every gate.
 
+use std::collections::VecDeque;
 use std::fs::File;
+use std::io::BufRead;
+use std::path::Path;
 
 use tenon_device_cases::{Case, Expected, Value, from_bf16, from_e4m3};
 
@@ -12,68 +15,115 @@ use crate::judge::{judge, numbers};
 use crate::launch::{Held, geometry, run};
 use crate::template::Template;
 
-use super::ChildOptions;
-use super::process::{Report, ready};
+use super::WorkerOptions;
+use super::process::{Report, Task, ready};
 use super::verdict::{Gate, How};
 
-/// Runs the cases, and writes what the gates noticed.
+/// Cases of so many instances are kept: neighbouring tasks are of one template.
+const KEPT: usize = 8;
+
+/// Does the tasks that come line by line, until there are no more or a mutant has crashed: what it did to the context would be told of the
+/// next one.
 ///
 /// # Errors
-/// When the result cannot be written.
-pub fn child(options: &ChildOptions) -> Result<bool, String> {
-    let mut report = Report::default();
-    if let Err(why) = cases(options, &mut report) {
-        report.broken = Some(why);
+/// A line that is no task, a file that cannot be read or written, and no device.
+pub fn worker(options: &WorkerOptions) -> Result<bool, String> {
+    let templates = Template::all(&options.templates)?;
+    let mut worker = Worker { options, templates, instances: Vec::new(), gpu: None, kept: VecDeque::new() };
+    for line in std::io::stdin().lock().lines() {
+        let task: Task = serde_json::from_str(&line.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+        let mut report = Report::default();
+        if let Err(why) = worker.work(&task, &mut report) {
+            report.broken = Some(why);
+        }
+        report.write(&task.result)?;
+        if report.broken.is_some() || report.crashed() {
+            return Ok(false);
+        }
     }
-    let text = serde_json::to_string(&report).map_err(|e| e.to_string())?;
-    std::fs::write(&options.result, text).map_err(|e| format!("{}: {e}", options.result.display()))?;
-    Ok(report.faults.is_empty() && report.broken.is_none())
+    Ok(true)
 }
 
-/// An error is one of the harness; what the kernel does wrong is in the report.
-fn cases(options: &ChildOptions, report: &mut Report) -> Result<(), String> {
-    let templates = Template::all(&options.templates)?;
-    let instances = Instance::listed(&templates, &options.instances, std::slice::from_ref(&options.template))?;
-    let instance = instances.iter().find(|i| i.name == options.instance).ok_or("there is no such instance")?;
-    let template = &templates[instance.template];
-    let reference = REFERENCES.iter().find(|r| r.template == template.name).ok_or("the template has no reference.rs")?;
-    let cubin = std::fs::read(&options.cubin).map_err(|e| format!("{}: {e}", options.cubin.display()))?;
-    let mut cases = (reference.cases)(&instance.params);
-    cases.truncate(options.cases);
-    // Sanitizers judge by themselves, and take their time for every launch.
-    let by_cpu = |case: &Case| if options.sanitized { None } else { cpu(&template.name, &instance.params, case) };
-    let by_cpu: Vec<Option<Vec<Expected>>> = cases.iter().map(by_cpu).collect();
-    let gpu = Gpu::open()?;
-    let file = ready(&options.result);
-    File::create(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-    if options.ends_early {
-        std::process::exit(0);
-    }
-    let stated = match gpu.manifest(&cubin, &instance.name, !instance.params.0.is_empty()) {
-        Ok(stated) => stated,
-        Err(e) if is_of_others(&e) => return Err(e),
-        Err(e) => {
-            report.notice(Gate::Crash, How::Crash, e);
-            return Ok(());
+struct Worker<'a> {
+    options: &'a WorkerOptions,
+    templates: Vec<Template>,
+    instances: Vec<Instance>,
+    gpu: Option<Gpu>,
+    kept: VecDeque<(String, Prepared)>,
+}
+
+/// The cases of an instance, each with what the CPU computes.
+type Prepared = Vec<(Case, Option<Vec<Expected>>)>;
+
+impl Worker<'_> {
+    /// An error is one of the harness; what the kernel does wrong is in the report.
+    fn work(&mut self, task: &Task, report: &mut Report) -> Result<(), String> {
+        if !self.instances.iter().any(|instance| self.templates[instance.template].name == task.template) {
+            let only = std::slice::from_ref(&task.template);
+            self.instances.extend(Instance::listed(&self.templates, &self.options.instances, only)?);
         }
-    };
-    if stated != instance.manifest() {
-        // A loader would refuse it. The other gates are asked all the same.
-        let text = format!("the machine code states {stated:?}, and the launch has {:?}", instance.manifest());
-        report.notice(Gate::Manifest, How::Manifest, text);
-    }
-    let subject = Subject { gpu: &gpu, template, instance, cubin: &cubin, stated, shared: options.shared };
-    for (case, by_cpu) in cases.iter().zip(&by_cpu) {
-        for _ in 0..options.repeat.max(1) {
-            subject.run(case, by_cpu.as_deref(), report)?;
-            // What crashed takes the process with it.
-            if report.faults.iter().any(|fault| fault.gate == Gate::Crash) {
-                return Ok(());
+        let instance = self.instances.iter().find(|i| i.name == task.instance).ok_or("there is no such instance")?.clone();
+        let template = self.templates[instance.template].clone();
+        self.prepare(&template, &instance)?;
+        let Some((_, cases)) = self.kept.back() else { return Err("its cases are gone".to_owned()) };
+        let cases = &cases[..cases.len().min(task.cases)];
+        let gpu = match &mut self.gpu {
+            Some(gpu) => gpu,
+            none => none.insert(Gpu::open()?),
+        };
+        let file = ready(&task.result);
+        File::create(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        if task.ends_early {
+            std::process::exit(0);
+        }
+        let Some(subject) = Subject::new(gpu, &template, &instance, &task.cubin, report)? else { return Ok(()) };
+        let subject = Subject { shared: task.shared, ..subject };
+        let mut noticed_by = None;
+        for case in cases {
+            for _ in 0..task.repeat.max(1) {
+                subject.run(case, report)?;
+                if report.crashed() {
+                    return Ok(());
+                }
+            }
+            report.cases += 1;
+            if !report.faults.is_empty() {
+                noticed_by.get_or_insert(case);
             }
         }
-        report.cases += 1;
+        // That the kernel is right here and now tells that the mutant is wrong, and not what others before it left in this process.
+        if let (Some(case), Some(control)) = (noticed_by, &task.control) {
+            let mut own = Report::default();
+            if let Some(control) = Subject::new(gpu, &template, &instance, control, &mut own)? {
+                control.run(case, &mut own)?;
+            }
+            report.poisoned = !own.faults.is_empty();
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Computes the cases of an instance, unless they are kept, and puts them last.
+    fn prepare(&mut self, template: &Template, instance: &Instance) -> Result<(), String> {
+        let known = self.kept.iter().position(|(name, _)| *name == instance.name).and_then(|at| self.kept.remove(at));
+        let prepared = match known {
+            Some(known) => known,
+            None => {
+                let reference =
+                    REFERENCES.iter().find(|r| r.template == template.name).ok_or("the template has no reference.rs")?;
+                // Sanitizers judge by themselves.
+                let by_cpu = |case: &Case| {
+                    if self.options.sanitized { None } else { cpu(&template.name, &instance.params, case) }
+                };
+                let cases = (reference.cases)(&instance.params);
+                (instance.name.clone(), cases.into_iter().map(|case| (case.clone(), by_cpu(&case))).collect())
+            }
+        };
+        self.kept.push_back(prepared);
+        if self.kept.len() > KEPT {
+            self.kept.pop_front();
+        }
+        Ok(())
+    }
 }
 
 /// Other processes may have taken all memory: that says nothing about the kernel.
@@ -86,19 +136,44 @@ struct Subject<'a> {
     gpu: &'a Gpu,
     template: &'a Template,
     instance: &'a Instance,
-    cubin: &'a [u8],
+    cubin: Vec<u8>,
     /// Its manifest.
     stated: Vec<u32>,
     /// The reference makes the same mistake.
     shared: bool,
 }
 
-impl Subject<'_> {
-    fn run(&self, case: &Case, by_cpu: Option<&[Expected]>, report: &mut Report) -> Result<(), String> {
+impl<'a> Subject<'a> {
+    /// Reads machine code and its manifest. None where the driver refuses it, which is then in the report.
+    fn new(
+        gpu: &'a Gpu,
+        template: &'a Template,
+        instance: &'a Instance,
+        cubin: &Path,
+        report: &mut Report,
+    ) -> Result<Option<Self>, String> {
+        let cubin = std::fs::read(cubin).map_err(|e| format!("{}: {e}", cubin.display()))?;
+        let stated = match gpu.manifest(&cubin, &instance.name, !instance.params.0.is_empty()) {
+            Ok(stated) => stated,
+            Err(e) if is_of_others(&e) => return Err(e),
+            Err(e) => {
+                report.notice(Gate::Crash, How::Crash, e);
+                return Ok(None);
+            }
+        };
+        if stated != instance.manifest() {
+            // A loader would refuse it. The other gates are asked all the same.
+            let text = format!("the machine code states {stated:?}, and the launch has {:?}", instance.manifest());
+            report.notice(Gate::Manifest, How::Manifest, text);
+        }
+        Ok(Some(Self { gpu, template, instance, cubin, stated, shared: false }))
+    }
+
+    fn run(&self, (case, by_cpu): &(Case, Option<Vec<Expected>>), report: &mut Report) -> Result<(), String> {
         let Self { gpu, template, instance, .. } = *self;
         let said = |text: &str| format!("{}: {text}", case.name);
         let geometry = geometry(template, instance, &case.dims)?;
-        let function = match gpu.load(self.cubin, &instance.name, &self.stated, geometry.shared_bytes) {
+        let function = match gpu.load(&self.cubin, &instance.name, &self.stated, geometry.shared_bytes) {
             Ok(function) => function,
             Err(e) if is_of_others(&e) => return Err(e),
             Err(e) => {
@@ -123,7 +198,7 @@ impl Subject<'_> {
             let memory = held.memory[at].as_ref().ok_or("an output without memory")?;
             let (_, like) = case.args.iter().find(|(name, _)| *name == expected.arg).ok_or("an output that is no argument")?;
             let got = numbers(like, expected.values.len(), &gpu.download(memory)?);
-            let by_cpu = by_cpu.and_then(|outputs| outputs.iter().find(|output| output.arg == expected.arg));
+            let by_cpu = by_cpu.as_ref().and_then(|outputs| outputs.iter().find(|output| output.arg == expected.arg));
             for (gate, expected) in parts(expected, by_cpu, like) {
                 if self.shared && gate == Gate::G1 {
                     continue;

@@ -1,6 +1,7 @@
 //! The run: its own test first, then every mutant of every template on as many threads as there are processors.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,9 +15,10 @@ use crate::template::Template;
 
 use super::build::{Refusal, build};
 use super::change::{Mutant, Origin, apply};
-use super::process::watch;
+use super::parallel::{Turn, in_parallel, shard};
+use super::process::{Task, Worker};
 use super::report::{Demands, Row, faults, totals};
-use super::sanitize::{Tool, under, watch_under};
+use super::sanitize::{Tool, under, work_under};
 use super::verdict::{Gate, How, Kill, Verdict};
 use super::{Options, Survivor, automatic, choose, self_test, survivors, written};
 
@@ -34,11 +36,16 @@ const SANITIZED: f64 = 3.0;
 /// What runs mutants.
 pub(super) struct Harness<'a> {
     pub(super) options: &'a Options,
-    nvcc: Nvcc,
-    program: PathBuf,
-    on_device: (Mutex<usize>, Condvar),
+    pub(super) nvcc: Nvcc,
+    pub(super) program: PathBuf,
+    pub(super) on_device: (Mutex<usize>, Condvar),
     /// What is wrong beside mutants: kernels that are not clean as they are.
     unclean: Mutex<Vec<String>>,
+    /// Processes that wait for a mutant, and how many were started.
+    workers: Mutex<Vec<Worker>>,
+    started: AtomicUsize,
+    /// Whether goldens pass as they are, by the beginning of their names.
+    pub(super) goldens: Mutex<BTreeMap<String, Verdict>>,
 }
 
 /// A template with the instances that its mutants are tried on.
@@ -48,8 +55,10 @@ pub(super) struct Plan<'a> {
     pub(super) texts: &'a Path,
     controls: Vec<Control<'a>>,
     pub(super) survivors: Vec<Survivor>,
-    /// How each process of it is started beside what is usual.
+    /// What the harness makes of its processes on purpose, to test itself.
     pub(super) start: Start,
+    /// What tells its folders from those of other plans of the template.
+    pub(super) label: &'static str,
 }
 
 /// What the harness makes of a process on purpose, to test itself.
@@ -75,6 +84,8 @@ struct Job<'a> {
     instance: &'a Instance,
     folder: &'a Path,
     bytes: &'a [u8],
+    /// The folder with the kernel as it is.
+    control: Option<&'a Path>,
     repeat: usize,
     timeout: f64,
     shared: bool,
@@ -84,7 +95,7 @@ struct Job<'a> {
 
 /// One mutant on its way: how long it waited for the device.
 #[derive(Default)]
-struct Waits(Cell<Duration>);
+pub(super) struct Waits(pub(super) Cell<Duration>);
 
 /// Runs `mutants`. True where every viable mutant is caught, and the harness judges as it should.
 ///
@@ -103,7 +114,16 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &options.cache)?;
     let on_device = (Mutex::new(options.at_once.max(1)), Condvar::new());
-    let harness = Harness { options, nvcc, program, on_device, unclean: Mutex::default() };
+    let harness = Harness {
+        options,
+        nvcc,
+        program,
+        on_device,
+        unclean: Mutex::default(),
+        goldens: Mutex::default(),
+        workers: Mutex::default(),
+        started: AtomicUsize::new(0),
+    };
 
     let start = Instant::now();
     let simplest = templates.iter().enumerate().find(|(_, t)| t.name == "scale").or(templates.iter().enumerate().next());
@@ -113,11 +133,9 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
     for plan in &plans {
         let mut list = written(&options.templates, &plan.template.name)?;
         list.extend(automatic(&options.templates, plan.template, options.automatic)?);
-        tasks.extend(list.into_iter().enumerate().map(|(at, mutant)| (at, plan, mutant)));
+        tasks.extend(list.into_iter().map(|mutant| (plan, mutant)));
     }
-    // The first of every template first: instances as they are run side by side, too.
-    tasks.sort_by_key(|(at, ..)| *at);
-    let mut rows = in_parallel(&tasks, |(_, plan, mutant)| {
+    let mut rows = in_parallel(&tasks, |(plan, mutant)| {
         let row = harness.one(plan, mutant);
         println!("{}", row.line());
         row
@@ -136,41 +154,13 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
     Ok(json["failed"] == 0)
 }
 
-/// Which of how many parts, the first being 0.
-fn shard(text: Option<&str>) -> Result<(usize, usize), String> {
-    let Some(text) = text else { return Ok((0, 1)) };
-    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
-    let (part, parts) = parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{text}` is no part such as 1/4"))?;
-    Ok((part - 1, parts))
-}
-
-pub(super) fn in_parallel<T: Sync, R: Send>(tasks: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = tasks.get(at) else { break };
-                    let result = work(task);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
 impl<'a> Plan<'a> {
     fn new(template: &'a Template, index: usize, instances: &'a [Instance], options: &'a Options) -> Result<Self, String> {
         let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
         let control = |instance| Control { instance, made: OnceLock::new(), clean: Default::default() };
         let controls = choose(&own).into_iter().map(control).collect();
         let survivors = survivors(&options.templates, &template.name)?;
-        Ok(Self { template, texts: &options.templates, controls, survivors, start: Start::default() })
+        Ok(Self { template, texts: &options.templates, controls, survivors, start: Start::default(), label: "" })
     }
 }
 
@@ -224,9 +214,7 @@ impl Harness<'_> {
                 Verdict::Missed => missed.push((control, bytes)),
                 Verdict::Caught(kill) if mutant.gate.is_some_and(|gate| !kill.gates.contains(&gate)) => {
                     elsewhere = Some((Verdict::CaughtElsewhere(kill), Some(control.instance)));
-                    if mutant.gate == Some(Gate::Sanitizer) {
-                        missed.push((control, bytes));
-                    }
+                    missed.push((control, bytes));
                 }
                 verdict => return (verdict, Some(control.instance)),
             }
@@ -237,9 +225,15 @@ impl Harness<'_> {
         if mutant.gate.is_none_or(|gate| gate == Gate::Sanitizer) {
             for (control, bytes) in &missed {
                 if let Some(verdict) = self.sanitize(plan, mutant, control, folder, bytes, waits) {
-                    return (verdict, Some(control.instance));
+                    let before = elsewhere.as_ref().and_then(|(verdict, _)| verdict.kill());
+                    return (verdict.after(before), Some(control.instance));
                 }
             }
+        }
+        if mutant.gate == Some(Gate::Goldens) && !missed.is_empty() {
+            let verdict = self.with_goldens(plan, mutant, &template, folder, waits).unwrap_or_else(Verdict::Broken);
+            let before = elsewhere.as_ref().and_then(|(verdict, _)| verdict.kill());
+            return (verdict.after(before), None);
         }
         let reason = || plan.survivors.iter().find(|known| known.matches(mutant, plan.texts, &plan.template.name));
         match (elsewhere, missed.first(), unviable) {
@@ -256,11 +250,13 @@ impl Harness<'_> {
 
     /// A mutant through all gates but the sanitizer.
     fn run(&self, plan: &Plan, mutant: &Mutant, instance: &Instance, folder: &Path, bytes: &[u8], waits: &Waits) -> Verdict {
+        let control = self.folder_of(instance, plan, "control");
         let job = Job {
             plan,
             instance,
             folder,
             bytes,
+            control: Some(&control),
             repeat: if mutant.origin == Origin::Barrier { RACES } else { 1 },
             timeout: if mutant.origin == Origin::SelfTest { self.options.timeout.min(ENDLESS) } else { self.options.timeout },
             shared: mutant.shared,
@@ -313,11 +309,22 @@ impl Harness<'_> {
 
     fn under<'j>(&self, tool: Tool, plan: &'j Plan, instance: &'j Instance, folder: &'j Path, bytes: &'j [u8]) -> Job<'j> {
         let timeout = SANITIZED * self.options.timeout;
-        Job { plan, instance, folder, bytes, repeat: 1, timeout, shared: false, ends_early: false, tool: Some(tool) }
+        Job {
+            plan,
+            instance,
+            folder,
+            bytes,
+            control: None,
+            repeat: 1,
+            timeout,
+            shared: false,
+            ends_early: false,
+            tool: Some(tool),
+        }
     }
 
     fn folder_of(&self, instance: &Instance, plan: &Plan, what: &str) -> PathBuf {
-        self.options.folder.join(&plan.template.name).join(format!("{what}-{}", instance.name))
+        self.options.folder.join(&plan.template.name).join(format!("{what}{}-{}", plan.label, instance.name))
     }
 
     /// The machine code of an instance as it is, which must be green over at least one case.
@@ -336,6 +343,7 @@ impl Harness<'_> {
             instance,
             folder: &folder,
             bytes: &bytes,
+            control: None,
             repeat: 1,
             timeout,
             shared: false,
@@ -349,82 +357,65 @@ impl Harness<'_> {
         }
     }
 
-    /// Runs a process, when one more may.
+    /// Judges machine code, when one more may: in a process that judged others before, unless there is reason to doubt that.
     fn process(&self, job: &Job, waits: &Waits) -> Verdict {
-        let Job { plan, instance, folder, bytes, repeat, .. } = job;
         let stem = job.tool.map_or("plain", Tool::name);
-        let (cubin, result) = (folder.join("code.cubin"), folder.join(format!("{stem}.json")));
-        if let Err(e) = std::fs::write(&cubin, bytes) {
+        let cubin = job.folder.join("code.cubin");
+        if let Err(e) = std::fs::write(&cubin, job.bytes) {
             return Verdict::Broken(format!("{}: {e}", cubin.display()));
         }
-        let mut command = match job.tool {
-            Some(tool) => under(&self.options.sanitizer, tool, &result, &self.program),
-            None => Command::new(&self.program),
+        let task = Task {
+            template: job.plan.template.name.clone(),
+            instance: job.instance.name.clone(),
+            cubin,
+            control: job.control.map(|control| control.join("code.cubin")),
+            result: job.folder.join(format!("{stem}.json")),
+            repeat: job.repeat,
+            cases: if job.plan.start.empty { 0 } else { usize::MAX },
+            shared: job.shared,
+            ends_early: job.ends_early,
         };
-        command.arg("mutant-case");
-        let paths = [
-            ("--templates", &self.options.templates),
-            ("--instances", &self.options.instances),
-            ("--cubin", &cubin),
-            ("--result", &result),
-        ];
-        paths.iter().for_each(|(name, path)| _ = command.arg(name).arg(path));
-        command.args(["--template", &plan.template.name, "--instance", &instance.name, "--repeat", &repeat.to_string()]);
-        let flags = [("--shared", job.shared), ("--sanitized", job.tool.is_some()), ("--ends-early", job.ends_early)];
-        command.args(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag));
-        if plan.start.empty {
-            command.args(["--cases", "0"]);
-        }
         let start = Instant::now();
         let _turn = Turn::take(&self.on_device);
         waits.0.set(waits.0.get() + start.elapsed());
         let limit = Duration::from_secs_f64(job.timeout);
-        match job.tool {
-            Some(tool) => watch_under(tool, &mut command, &result, limit),
-            None => watch(&mut command, &result, limit).verdict,
+        if let Some(tool) = job.tool {
+            let log = job.folder.join(format!("{stem}.log"));
+            let mut command = under(&self.options.sanitizer, tool, &log, &self.program);
+            return work_under(tool, self.arguments(&mut command).arg("--sanitized"), &log, &task, limit);
+        }
+        let idle = || self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = idle().pop();
+        let mut worker = match waiting.map_or_else(|| self.worker(), Ok) {
+            Ok(worker) => worker,
+            Err(why) => return Verdict::Broken(why),
+        };
+        let (outcome, goes_on) = worker.work(&task, limit);
+        if goes_on {
+            idle().push(worker);
+        }
+        if !outcome.is_doubtful {
+            return outcome.verdict;
+        }
+        match self.worker() {
+            Ok(alone) => alone.work_alone(&task, limit).verdict,
+            Err(why) => Verdict::Broken(why),
         }
     }
-}
 
-/// The right to use the device, until it is dropped.
-struct Turn<'a>(&'a (Mutex<usize>, Condvar));
-
-impl<'a> Turn<'a> {
-    fn take(of: &'a (Mutex<usize>, Condvar)) -> Self {
-        let free = of.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = of.1.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        Self(of)
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.1.notify_one();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_counted_from_one() {
-        assert_eq!(shard(None).unwrap(), (0, 1));
-        assert_eq!(shard(Some("2/3")).unwrap(), (1, 3));
-        assert!(shard(Some("0/3")).is_err() && shard(Some("4/3")).is_err() && shard(Some("x")).is_err());
+    /// A process that has judged nothing.
+    fn worker(&self) -> Result<Worker, String> {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let errors = self.options.folder.join(format!("worker-{number}.err"));
+        Worker::start(self.arguments(&mut Command::new(&self.program)), errors)
     }
 
-    #[test]
-    fn results_come_in_order_and_turns_are_given_back() {
-        let device = (Mutex::new(2), Condvar::new());
-        let tasks: Vec<usize> = (0..50).collect();
-        let doubled = in_parallel(&tasks, |n| {
-            let _turn = Turn::take(&device);
-            2 * n
-        });
-        assert_eq!(doubled, (0..50).map(|n| 2 * n).collect::<Vec<_>>());
-        assert_eq!(*device.0.lock().unwrap(), 2);
+    fn arguments<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
+            .arg("mutant-worker")
+            .arg("--templates")
+            .arg(&self.options.templates)
+            .arg("--instances")
+            .arg(&self.options.instances)
     }
 }

@@ -1,11 +1,11 @@
 //! compute-sanitizer over what the cases alone do not notice.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use super::change::Origin;
-use super::process::{Ended, watch};
+use super::process::{Task, Worker};
 use super::verdict::{Gate, How, Kill, Verdict};
 
 /// What it exits with where it finds something.
@@ -53,28 +53,27 @@ impl Tool {
     }
 }
 
-/// The command that runs another under a tool, without the other's arguments.
-pub fn under(sanitizer: &Path, tool: Tool, result: &Path, program: &Path) -> Command {
+/// The command that runs another under a tool, without the other's arguments. What it finds goes to `log`.
+pub fn under(sanitizer: &Path, tool: Tool, log: &Path, program: &Path) -> Command {
     let mut command = Command::new(sanitizer);
     command.args(["--tool", tool.name(), "--error-exitcode", &FOUND.to_string(), "--print-limit", "4", "--log-file"]);
-    command.arg(log(result)).arg(program);
+    command.arg(log).arg(program);
     command
 }
 
-fn log(result: &Path) -> PathBuf {
-    result.with_extension("log")
-}
-
-/// Runs such a command. What the tool finds is told by its exit status, and in words by its log.
-pub fn watch_under(tool: Tool, command: &mut Command, result: &Path, limit: Duration) -> Verdict {
-    let log = log(result);
-    let _ = std::fs::remove_file(&log);
-    let Ended { verdict, code } = watch(command, result, limit);
-    if code == Some(FOUND) {
-        let text = std::fs::read_to_string(&log).unwrap_or_default();
+/// Runs such a command with one task. What the tool finds is told by its exit status, and in words by its log.
+pub fn work_under(tool: Tool, command: &mut Command, log: &Path, task: &Task, limit: Duration) -> Verdict {
+    let _ = std::fs::remove_file(log);
+    let worker = match Worker::start(command, log.with_extension("err")) {
+        Ok(worker) => worker,
+        Err(why) => return Verdict::Broken(why),
+    };
+    let outcome = worker.work_alone(task, limit);
+    if outcome.code == Some(FOUND) {
+        let text = std::fs::read_to_string(log).unwrap_or_default();
         return Verdict::Caught(Kill::by(Gate::Sanitizer, tool.how(), finding(&text)));
     }
-    verdict
+    outcome.verdict
 }
 
 /// The first lines of a log that say what was found.
@@ -101,15 +100,16 @@ mod tests {
     fn the_exit_status_tells_and_not_the_log() {
         let folder = std::env::temp_dir().join(format!("tenon-sanitize-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let result = folder.join("result.json");
-        let run = |script: &str| {
+        let (result, log) = (folder.join("result.json"), folder.join("racecheck.log"));
+        let task = Task { result: result.clone(), ..Task::default() };
+        let run = |code: usize| {
+            let script = r#"read task; echo '{"cases": 1}' > "$0.x"; mv "$0.x" "$0"; echo '========= Error: none' > "$1"; exit "#;
             let mut command = Command::new("sh");
-            command.arg("-c").arg(script).arg(&result).arg(super::super::process::ready(&result)).arg(log(&result));
-            watch_under(Tool::Racecheck, &mut command, &result, Duration::from_secs(5))
+            command.arg("-c").arg(format!("{script}{code}")).arg(&result).arg(&log);
+            work_under(Tool::Racecheck, &mut command, &log, &task, Duration::from_secs(5))
         };
-        let green = r#": > "$1"; echo '{"cases": 1}' > "$0"; echo '========= Error: none' > "$2"; exit"#;
-        assert_eq!(run(&format!("{green} 0")), Verdict::Missed);
-        assert_eq!(run(&format!("{green} 88")), Verdict::Caught(Kill::by(Gate::Sanitizer, How::Racecheck, "Error: none")));
+        assert_eq!(run(0), Verdict::Missed);
+        assert_eq!(run(88), Verdict::Caught(Kill::by(Gate::Sanitizer, How::Racecheck, "Error: none")));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

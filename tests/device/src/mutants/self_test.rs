@@ -1,7 +1,8 @@
 //! Mutants whose verdicts are known: what a run of the harness begins with.
 
 use super::change::{Change, Mutant, Origin, apply, read};
-use super::harness::{Harness, Plan, Start, in_parallel};
+use super::harness::{Harness, Plan, Start};
+use super::parallel::in_parallel;
 use super::verdict::{Gate, How, Verdict};
 use super::{Survivor, change};
 
@@ -41,6 +42,7 @@ pub fn run<'a>(harness: &Harness, plan: impl Fn() -> Result<Plan<'a>, String>) -
     let nothing = tests.iter().find(|test| test.mutant.name == "self-test-nothing").ok_or("a test is missing")?;
     apply(&nothing.mutant.change, pristine.texts, pristine.template, &folder)?;
     let (mut red, mut empty, mut ends_early, mut explained) = (plan()?, plan()?, plan()?, plan()?);
+    (red.label, empty.label, ends_early.label, explained.label) = ("-red", "-empty", "-early", "-explained");
     red.texts = &folder;
     empty.start = Start { empty: true, ..Start::default() };
     ends_early.start = Start { ends_early: true, ..Start::default() };
@@ -123,5 +125,5 @@ fn tests(plan: &Plan) -> Result<Vec<Test>, String> {
 const RACE: &str = "__shared__ volatile unsigned room; room = threadIdx.x; if (room > 1024) return;\n";
 /// A word after the end of `x` is read, which is within what the driver hands out at once.
 const OUTSIDE: &str = "if (*reinterpret_cast<volatile float*>(x + (rows + 2) * dim) == 12345.0f) return;\n";
-/// Half of a block waits for the other, which ends instead.
-const HALF_A_BARRIER: &str = "if (threadIdx.x >= 128) { scale_rows(x, factor, dim, rows); return; } __syncthreads();\n";
+/// Half of the lanes of a warp wait where the others do not.
+const HALF_A_BARRIER: &str = "if (threadIdx.x % 32 < 16) __syncthreads();\n";

@@ -180,6 +180,19 @@ impl Verdict {
         if let Self::Caught(kill) | Self::CaughtElsewhere(kill) = self { Some(kill) } else { None }
     }
 
+    /// The same, where gates before this had noticed too.
+    pub fn after(self, before: Option<&Kill>) -> Self {
+        match (self, before) {
+            (Self::Caught(mut kill), Some(before)) => {
+                kill.gates.extend(&before.gates);
+                kill.gates.sort();
+                kill.gates.dedup();
+                Self::Caught(kill)
+            }
+            (verdict, _) => verdict,
+        }
+    }
+
     /// What there is to say beside the name.
     pub fn text(&self) -> &str {
         match self {
