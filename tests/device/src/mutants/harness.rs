@@ -39,6 +39,8 @@ pub(super) struct Harness<'a> {
     pub(super) nvcc: Nvcc,
     pub(super) program: PathBuf,
     pub(super) on_device: (Mutex<usize>, Condvar),
+    /// Sanitizers take seconds, most of them on the host: they wait for each other, and nobody for them.
+    sanitized: (Mutex<usize>, Condvar),
     /// What is wrong beside mutants: kernels that are not clean as they are.
     unclean: Mutex<Vec<String>>,
     /// Processes that wait for a mutant, and how many were started.
@@ -113,12 +115,13 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
     let plans: Vec<Plan> = chosen.skip(part).step_by(parts).map(plan).collect::<Result<_, _>>()?;
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &options.cache)?;
-    let on_device = (Mutex::new(options.at_once.max(1)), Condvar::new());
+    let turns = || (Mutex::new(options.at_once.max(1)), Condvar::new());
     let harness = Harness {
         options,
         nvcc,
         program,
-        on_device,
+        on_device: turns(),
+        sanitized: turns(),
         unclean: Mutex::default(),
         goldens: Mutex::default(),
         workers: Mutex::default(),
@@ -376,7 +379,7 @@ impl Harness<'_> {
             ends_early: job.ends_early,
         };
         let start = Instant::now();
-        let _turn = Turn::take(&self.on_device);
+        let _turn = Turn::take(if job.tool.is_some() { &self.sanitized } else { &self.on_device });
         waits.0.set(waits.0.get() + start.elapsed());
         let limit = Duration::from_secs_f64(job.timeout);
         if let Some(tool) = job.tool {
