@@ -1,5 +1,6 @@
 //! Compiles a mutant at one instance, and tells why where it does not build.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use tenon_compiler::driver::nvcc::{FailureKind, Job, Nvcc};
@@ -8,6 +9,7 @@ use crate::instance::Instance;
 use crate::template::Template;
 
 use super::change::{Mutant, apply};
+use super::parallel::Alone;
 use super::verdict::Gate;
 
 /// Why there is no machine code.
@@ -28,6 +30,9 @@ pub fn build(nvcc: &Nvcc, root: &Path, template: &Template, instance: &Instance)
         max_spill_bytes: u64::MAX,
         dynamic_shared_bytes: 0,
     };
+    let mut hasher = DefaultHasher::new();
+    (&job.source, texts(root, &template.name)).hash(&mut hasher);
+    let _alone = Alone::take(hasher.finish());
     let [result] = <[_; 1]>::try_from(nvcc.each(&[job], 1)).map_err(|_| Refusal::Other("no result of nvcc".to_owned()))?;
     result.map(|cubin| cubin.bytes).map_err(|failure| match failure.kind {
         FailureKind::Refused(output) => refusal(&output, &texts(root, &template.name)),

@@ -220,7 +220,7 @@ impl Harness<'_> {
             }
             match self.run(plan, mutant, control.instance, folder, &bytes, waits) {
                 Verdict::Missed => missed.push((control, bytes)),
-                Verdict::Caught(kill) if mutant.gate.is_some_and(|gate| !kill.gates.contains(&gate)) => {
+                Verdict::Caught(kill) if mutant.gate.is_some_and(|gate| !kill.is_by(gate)) => {
                     elsewhere = Some((Verdict::CaughtElsewhere(kill), Some(control.instance)));
                     missed.push((control, bytes));
                 }

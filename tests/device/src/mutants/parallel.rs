@@ -1,5 +1,6 @@
-//! Several mutants at once: shards, threads, and turns on the device.
+//! Several mutants at once: shards, threads, turns on the device, and what only one may do.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -52,6 +53,29 @@ impl Drop for Turn<'_> {
     }
 }
 
+/// Texts that are being compiled.
+static COMPILED: (Mutex<BTreeSet<u64>>, Condvar) = (Mutex::new(BTreeSet::new()), Condvar::new());
+
+/// The right to compile a text, until it is dropped: two that are the same would be written to one folder of the cache.
+pub struct Alone(u64);
+
+impl Alone {
+    /// Waits until nobody compiles the text with this hash.
+    pub fn take(text: u64) -> Self {
+        let known = COMPILED.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = COMPILED.1.wait_while(known, |known| known.contains(&text)).unwrap_or_else(PoisonError::into_inner);
+        known.insert(text);
+        Self(text)
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        COMPILED.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        COMPILED.1.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +97,18 @@ mod tests {
         });
         assert_eq!(doubled, (0..50).map(|n| 2 * n).collect::<Vec<_>>());
         assert_eq!(*device.0.lock().unwrap(), 2);
+    }
+
+    #[test]
+    fn one_text_is_compiled_once_at_a_time() {
+        let (at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let tasks: Vec<u64> = vec![7; 20];
+        in_parallel(&tasks, |text| {
+            let _alone = Alone::take(*text);
+            most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::yield_now();
+            at_once.fetch_sub(1, Ordering::SeqCst);
+        });
+        assert_eq!(most.load(Ordering::SeqCst), 1);
     }
 }

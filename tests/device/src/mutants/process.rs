@@ -150,7 +150,7 @@ impl Worker {
         self.done += 1;
         let (report, verdict) = self.wait(task, &ready, limit);
         let is_poisoned = report == Some(true);
-        let ended = verdict.kill().is_some_and(|kill| matches!(kill.how, How::Crash | How::Timeout));
+        let ended = verdict.kill().is_some_and(|kill| kill.gates.iter().any(|gate| matches!(gate, Gate::Crash | Gate::Timeout)));
         let goes_on = !ended && !is_poisoned && !matches!(verdict, Verdict::Broken(_));
         (Outcome { verdict, is_doubtful: is_poisoned || (was_used && ended), code: None }, goes_on)
     }

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! - `origin`: `written` (mutants.toml), or the operator that made it: `barrier`, `bound`, `accumulator`, `parameter`.
-//! - `expects`: the gate that a written mutant names; `null` for automatic ones.
+//! - `expects`: the gate that a written mutant names, where `g1` stands for all that the cases of reference.rs tell; `null` for automatic ones.
 //! - `field`: which of the faults known from the field it is; `null` for most.
 //! - `verdict`: `caught`, `missed`, `survives` (the template says why, which is then `text`), `caught-elsewhere` (not by the gate that it
 //!   expects), `unviable`, `equivalent`, `not-applied`, `control-empty`, `control-red`, `broken`, `built` (nothing was run).

@@ -65,6 +65,15 @@ impl Gate {
     }
 }
 
+impl Kill {
+    /// Whether the gate that a mutant names is among those that noticed. `g1` names the cases of a reference: that what must stay does, that
+    /// the error word is right, and that the launch ends are parts of them.
+    pub fn is_by(&self, named: Gate) -> bool {
+        let parts = [Gate::Crash, Gate::Timeout, Gate::ErrorWord, Gate::Untouched];
+        self.gates.contains(&named) || (named == Gate::G1 && self.gates.iter().any(|gate| parts.contains(gate)))
+    }
+}
+
 /// How a mutant was noticed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -251,6 +260,14 @@ mod tests {
             assert_eq!(verdict.passes(Origin::Written), written, "{verdict:?}");
             assert_eq!(verdict.passes(Origin::Bound), automatic, "{verdict:?}");
         }
+    }
+
+    #[test]
+    fn g1_names_all_that_a_case_tells() {
+        let by = |gate| Kill::by(gate, How::Assert, "");
+        assert!(by(Gate::G1).is_by(Gate::G1) && by(Gate::Untouched).is_by(Gate::G1) && by(Gate::Crash).is_by(Gate::G1));
+        assert!(!by(Gate::G2).is_by(Gate::G1) && !by(Gate::Sanitizer).is_by(Gate::G1) && !by(Gate::Manifest).is_by(Gate::G1));
+        assert!(!by(Gate::G1).is_by(Gate::ErrorWord) && by(Gate::ErrorWord).is_by(Gate::ErrorWord));
     }
 
     #[test]
