@@ -90,6 +90,11 @@ impl Mutant {
         Self { name, origin, change, breaks, gate: None, field: None, shared: false, goldens: String::new() }
     }
 
+    /// Whether a static_assert of the template is what should stop it.
+    pub fn may_be_refused(&self) -> bool {
+        self.gate == Some(Gate::Build) || !matches!(self.origin, Origin::Written | Origin::SelfTest)
+    }
+
     /// The name of its folder. Compilers pass paths through shells, so it has only characters that mean nothing there.
     pub fn folder(&self) -> String {
         self.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()

@@ -23,9 +23,11 @@ use super::verdict::{Gate, How, Kill, Verdict};
 use super::{Options, Survivor, automatic, choose, self_test, survivors, written};
 
 /// So many instances may miss an automatic mutant before it counts as missed. A written one is tried on all that were chosen.
-const AUTOMATIC_TRIES: usize = 2;
+const AUTOMATIC_TRIES: usize = 4;
 /// So many instances are compiled for an automatic mutant: most that leave one as it is are in code that no instance uses.
-const AUTOMATIC_BUILDS: usize = 4;
+const AUTOMATIC_BUILDS: usize = 6;
+/// So many of those that missed it run under a sanitizer.
+const SANITIZED_TRIES: usize = 2;
 /// How often each case of a mutant without a barrier runs.
 const RACES: usize = 10;
 /// Seconds for the mutant that must not end.
@@ -207,7 +209,7 @@ impl Harness<'_> {
             let bytes = match build(&self.nvcc, folder, &template, &changed) {
                 Ok(bytes) if bytes == *original => continue,
                 Ok(bytes) => bytes,
-                Err(Refusal::Asserted(why)) if mutant.origin == Origin::Parameter || mutant.gate == Some(Gate::Build) => {
+                Err(Refusal::Asserted(why)) if mutant.may_be_refused() => {
                     return (Verdict::Caught(Kill::by(Gate::Build, How::Build, why)), Some(control.instance));
                 }
                 Err(Refusal::Asserted(why) | Refusal::Other(why)) => {
@@ -231,7 +233,7 @@ impl Harness<'_> {
             }
         }
         if mutant.gate.is_none_or(|gate| gate == Gate::Sanitizer) {
-            for (control, bytes) in &missed {
+            for (control, bytes) in missed.iter().take(SANITIZED_TRIES) {
                 if let Some(verdict) = self.sanitize(plan, mutant, control, folder, bytes, waits) {
                     let before = elsewhere.as_ref().and_then(|(verdict, _)| verdict.kill());
                     return (verdict.after(before), Some(control.instance));
