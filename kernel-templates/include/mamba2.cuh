@@ -1,5 +1,7 @@
 // What the two forms of the Mamba2 recurrence share: where the inputs of a head lie, and its time step.
 #pragma once
+#include <cfloat>
+
 #include "softplus.cuh"
 #include "step.cuh"
 #include "types.cuh"
@@ -13,6 +15,18 @@ struct Mamba2 {
     bf16* y;
     int heads, groups;
 };
+
+// A bit of the error word, beside those of step.cuh.
+constexpr unsigned ERROR_DECAY = 64;
+
+// The rate at which the state of a head decays. A state that does not decay grows without bound, so what is not below 0 sets a bit of
+// the error word and becomes the slowest rate.
+__device__ __forceinline__ float decay_rate(const Step& step, const Mamba2& layer, int head) {
+    const float rate = layer.decay[head];
+    if (rate < 0.0f) return rate;
+    atomicOr(step.error, ERROR_DECAY);
+    return -FLT_MIN;
+}
 
 // max(softplus(dt), least); a NaN stays one.
 __device__ __forceinline__ float time_step(float dt, float least) {

@@ -167,7 +167,8 @@ impl Problem {
         let c = &b[groups * state..];
         let dt = f64::from(self.dt[row * heads + head]) + f64::from(self.dt_bias[head]);
         let step = (dt.max(0.0) + (-dt.abs()).exp().ln_1p()).max(f64::from(self.time_step_min));
-        let left = (step * f64::from(self.decay[head])).exp();
+        let rate = if self.decay[head] < 0.0 { self.decay[head] } else { -f32::MIN_POSITIVE };
+        let left = (step * f64::from(rate)).exp();
         let output = |p: usize| {
             let x = from_bf16(x[p]);
             let direct = f64::from(self.d[head]) * x;

@@ -9,7 +9,7 @@ template <int HEAD_DIM, int STATE> __device__ __forceinline__ void mamba2_update
     const int first = blockIdx.x * Rows::ROWS_OF_BLOCK, head = blockIdx.y;
     const int group = head / (layer.heads / layer.groups);
     const long long width = layer.heads * HEAD_DIM + 2 * layer.groups * STATE;
-    const float decay_rate = layer.decay[head], dt_bias = layer.dt_bias[head], direct = layer.d[head];
+    const float rate = decay_rate(step, layer, head), dt_bias = layer.dt_bias[head], direct = layer.d[head];
     wait_for_previous();
     start_next();
     const int sequence = step.decode[blockIdx.z];
@@ -45,7 +45,7 @@ template <int HEAD_DIM, int STATE> __device__ __forceinline__ void mamba2_update
         }
         if (time == 0) {
             written = time_step(dt + dt_bias, layer.time_step_min);
-            left = expf(written * decay_rate);
+            left = expf(written * rate);
         }
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {

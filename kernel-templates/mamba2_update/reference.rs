@@ -15,10 +15,17 @@ pub fn cases(params: &Params) -> Vec<Case> {
     (without_state.slots[0], without_state.slots[2]) = (-1, -1);
     let mut no_slot = step(&[(3, 1)]);
     no_slot.slots[0] = 100;
+    // As slow as 1e-30 is a decay.
+    let mut no_decay = problem(step(&[(3, 1), (8, 1)]), 4, 2, 0.0);
+    no_decay.decay = vec![0.5, -1e-30, 0.0, f32::NAN];
+    let mut slowest = problem(step(&[(3, 1)]), 2, 1, 0.0);
+    slowest.decay = vec![-1e-30, -f32::MIN_POSITIVE];
     vec![
         problem(step(&[(0, 1), (30, 5), (7, 1), (1, 1), (0, 1)]).padded(12), 4, 2, 0.0).case("4 of 5 spans, 3 padded rows", 0),
         problem(without_state, 6, 2, 0.05).case("spans without a state, least time step", 0),
         problem(no_slot, 1, 1, 0.0).case("a slot that does not exist", 4),
+        no_decay.case("rates of decay that are not below 0", 64),
+        slowest.case("the slowest rates of decay", 0),
     ]
 }
 

@@ -105,6 +105,19 @@ impl Gpu {
         Ok(bytes)
     }
 
+    /// What an instance states of its parameters. C++ has no empty arrays, so one without any states nothing.
+    pub fn manifest(&self, cubin: &[u8], name: &str, has_parameters: bool) -> Result<Vec<u32>, String> {
+        if !has_parameters {
+            return Ok(Vec::new());
+        }
+        // SAFETY: a cubin is an image; the driver copies it.
+        let module = said("load", unsafe { result::module::load_data(cubin.as_ptr().cast()) })?;
+        let stated = stated(module, name);
+        // SAFETY: loaded above, and nothing of it is used any more.
+        said("unload", unsafe { result::module::unload(module) })?;
+        stated
+    }
+
     /// Loads an instance; its manifest must be what is expected.
     pub fn load(&self, cubin: &[u8], name: &str, manifest: &[u32], shared_bytes: u32) -> Result<Function, String> {
         // SAFETY: a cubin is an image; the driver copies it.
@@ -112,18 +125,7 @@ impl Gpu {
         let symbol = CString::new(name).map_err(|e| e.to_string())?;
         // SAFETY: the module is loaded.
         let function = said(name, unsafe { result::module::get_function(module, symbol) })?;
-        let mut stated = Vec::new();
-        // C++ has no empty arrays: an instance without parameters has no manifest.
-        if !manifest.is_empty() {
-            let symbol = CString::new(format!("{name}_manifest")).map_err(|e| e.to_string())?;
-            let (mut pointer, mut bytes) = (0, 0);
-            // SAFETY: both out-pointers are valid.
-            let found = unsafe { sys::cuModuleGetGlobal_v2(&mut pointer, &mut bytes, module, symbol.as_ptr()) };
-            said("manifest", found.result())?;
-            stated = vec![0u32; bytes / 4];
-            // SAFETY: the global has these many bytes.
-            said("manifest", unsafe { result::memcpy_dtoh_sync(&mut stated, pointer) })?;
-        }
+        let stated = if manifest.is_empty() { Vec::new() } else { stated(module, name)? };
         if stated != manifest {
             return Err(format!("{name}: the manifest says {stated:?}, and the parameters are {manifest:?}"));
         }
@@ -197,6 +199,19 @@ impl Gpu {
         // SAFETY: both have these many bytes.
         said("copy", unsafe { result::memcpy_dtod_async(to.pointer, from.pointer, bytes, self.stream) })
     }
+}
+
+/// The manifest of an instance in a module that is loaded.
+fn stated(module: sys::CUmodule, name: &str) -> Result<Vec<u32>, String> {
+    let symbol = CString::new(format!("{name}_manifest")).map_err(|e| e.to_string())?;
+    let (mut pointer, mut bytes) = (0, 0);
+    // SAFETY: both out-pointers are valid.
+    let found = unsafe { sys::cuModuleGetGlobal_v2(&mut pointer, &mut bytes, module, symbol.as_ptr()) };
+    said("manifest", found.result())?;
+    let mut stated = vec![0u32; bytes / 4];
+    // SAFETY: the global has these many bytes.
+    said("manifest", unsafe { result::memcpy_dtoh_sync(&mut stated, pointer) })?;
+    Ok(stated)
 }
 
 impl Memory {

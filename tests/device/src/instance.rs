@@ -63,6 +63,11 @@ impl Instance {
         Ok(all)
     }
 
+    /// The instance of a template that a name spells.
+    pub fn parse(template: &Template, name: &str) -> Option<Self> {
+        Some(Self { name: name.to_owned(), template: 0, params: parse(template, name)? })
+    }
+
     /// Its CUDA source.
     pub fn render(&self, template: &Template) -> Result<String, String> {
         let path = template.folder.join(format!("{}.cu.jinja", template.name));

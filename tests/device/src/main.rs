@@ -45,10 +45,10 @@ enum Command {
     Bench(Which),
     /// Puts faults into kernels, and runs the cases that must catch them.
     Mutants(mutants::Options),
-    /// Runs the cases of one mutant: `mutants` starts it.
+    /// Runs the cases of mutants: `mutants` starts it.
     #[cfg(feature = "cuda")]
     #[command(hide = true)]
-    MutantCase(mutants::ChildOptions),
+    MutantWorker(mutants::WorkerOptions),
     /// Runs all of this, part by part, and writes DEVICE_RESULTS.md.
     Report(Box<report::Options>),
     /// Runs kernels under memcheck, racecheck, synccheck and initcheck, in the release build and with assertions on the device.
@@ -107,7 +107,7 @@ fn main() -> ExitCode {
         }),
         Command::Mutants(options) if cfg!(feature = "cuda") || options.compile_only => mutants::mutants(&options),
         #[cfg(feature = "cuda")]
-        Command::MutantCase(options) => mutants::child(&options),
+        Command::MutantWorker(options) => mutants::worker(&options),
         Command::Sanitize(options) if cfg!(feature = "cuda") || options.compile_only => sanitize::sanitize(&options),
         #[cfg(feature = "cuda")]
         Command::SanitizeCase(options) => sanitize::child(&options),

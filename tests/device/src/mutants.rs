@@ -1,7 +1,10 @@
 //! Faults that are put into kernels: the cases of a template are as good as the faults that they catch.
 //!
 //! Written mutants stand in the `mutants.toml` of a template; automatic ones are made of its text. Each is compiled in a folder of its
-//! own and run in a process of its own, which is this binary again. Nothing is edited in place.
+//! own, and nothing is edited in place. They run in processes beside this one, which are this binary again. To open a device takes longer
+//! than to judge a mutant, so a process judges one after the other, under two rules: where a mutant is found to be wrong, the kernel as it is
+//! must be right in the same process at once; and where a process that judged others before crashes, does not end, or has a kernel that is
+//! wrong as it is, the mutant is judged again in a process of its own.
 
 mod automatic;
 mod build;
@@ -9,9 +12,12 @@ mod change;
 mod choose;
 #[cfg(feature = "cuda")]
 mod device;
+mod goldens;
 mod harness;
+mod parallel;
 mod process;
 mod report;
+mod sanitize;
 mod self_test;
 mod verdict;
 mod written;
@@ -19,13 +25,14 @@ mod written;
 use std::path::PathBuf;
 
 pub use automatic::automatic;
+pub use build::differs;
 pub use change::{Change, Mutant, Origin, apply};
 pub use choose::choose;
 #[cfg(feature = "cuda")]
-pub use device::child;
+pub use device::worker;
 pub use harness::mutants;
-pub use verdict::{How, Verdict};
-pub use written::written;
+pub use verdict::{Gate, How, Kill, Verdict};
+pub use written::{Survivor, survivors, written};
 
 /// What `mutants` is asked for.
 #[derive(clap::Args, Clone, Debug)]
@@ -52,47 +59,32 @@ pub struct Options {
     #[arg(long)]
     pub json: Option<PathBuf>,
     /// Automatic mutants of a template, at most.
-    #[arg(long, default_value_t = 12)]
+    #[arg(long, default_value_t = 6)]
     pub automatic: usize,
     /// Processes that share the device.
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 6)]
     pub at_once: usize,
     /// Seconds on the device after which a mutant counts as caught.
-    #[arg(long, default_value_t = 20.0)]
+    #[arg(long, default_value_t = 10.0)]
     pub timeout: f64,
-    /// The share of automatic mutants that may survive.
-    #[arg(long, default_value_t = 1.0)]
-    pub survivors: f64,
+    /// NVIDIA's compute-sanitizer.
+    #[arg(long, default_value = "compute-sanitizer")]
+    pub sanitizer: PathBuf,
     /// Compiles everything, and runs nothing: needs no device, and fills the cache.
     #[arg(long)]
     pub compile_only: bool,
 }
 
-/// What a process of one mutant is asked for.
+/// What a process of mutants is asked for. Its tasks come line by line, as JSON.
 #[derive(clap::Args, Clone, Debug)]
-pub struct ChildOptions {
+pub struct WorkerOptions {
     /// The folder of the templates.
     #[arg(long)]
     pub templates: PathBuf,
     /// As of [`Options`].
     #[arg(long)]
     pub instances: PathBuf,
-    /// Whose cases to run.
+    /// A sanitizer watches, and judges: the CPU's kernels are not asked.
     #[arg(long)]
-    pub template: String,
-    /// Which instance it is.
-    #[arg(long)]
-    pub instance: String,
-    /// Its machine code.
-    #[arg(long)]
-    pub cubin: PathBuf,
-    /// Where the result goes as JSON.
-    #[arg(long)]
-    pub result: PathBuf,
-    /// What its manifest says, where that is not what the parameters say.
-    #[arg(long, value_delimiter = ',')]
-    pub manifest: Vec<u32>,
-    /// How often each case runs: a race does not show every time.
-    #[arg(long, default_value_t = 1)]
-    pub repeat: usize,
+    pub sanitized: bool,
 }

@@ -125,13 +125,14 @@ pub enum CudaError {
 }
 
 /// What the bits of the error word mean, in the order of `step.cuh`.
-const BROKEN: [&str; 6] = [
+const BROKEN: [&str; 7] = [
     "a token id outside the vocabulary",
     "a page outside the cache",
     "a state slot outside the pool",
     "a row outside the step",
     "an expert that does not exist",
     "a number that is not finite",
+    "a rate of decay that is not below 0",
 ];
 
 fn broken(bits: u32) -> String {

@@ -1,11 +1,16 @@
 //! Compiles a mutant at one instance, and tells why where it does not build.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use tenon_compiler::driver::nvcc::{FailureKind, Job, Nvcc};
 
 use crate::instance::Instance;
 use crate::template::Template;
+
+use super::change::{Mutant, apply};
+use super::parallel::Alone;
+use super::verdict::Gate;
 
 /// Why there is no machine code.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,11 +30,40 @@ pub fn build(nvcc: &Nvcc, root: &Path, template: &Template, instance: &Instance)
         max_spill_bytes: u64::MAX,
         dynamic_shared_bytes: 0,
     };
+    let mut hasher = DefaultHasher::new();
+    (&job.source, texts(root, &template.name)).hash(&mut hasher);
+    let _alone = Alone::take(hasher.finish());
     let [result] = <[_; 1]>::try_from(nvcc.each(&[job], 1)).map_err(|_| Refusal::Other("no result of nvcc".to_owned()))?;
     result.map(|cubin| cubin.bytes).map_err(|failure| match failure.kind {
         FailureKind::Refused(output) => refusal(&output, &texts(root, &template.name)),
         _ => Refusal::Other(failure.to_string().lines().collect::<Vec<_>>().join("; ")),
     })
+}
+
+/// Whether a mutant is other machine code than the kernel at one of these instances, or refused as it should be. Its text is written to
+/// `folder`.
+///
+/// # Errors
+/// A text that does not apply, and the first instance that does not build though it should.
+pub fn differs(
+    nvcc: &Nvcc,
+    templates: &Path,
+    template: &Template,
+    instances: &[&Instance],
+    mutant: &Mutant,
+    folder: &Path,
+) -> Result<bool, String> {
+    let changed = apply(&mutant.change, templates, template, folder)?;
+    for instance in instances {
+        let kernel = build(nvcc, templates, template, instance).map_err(|why| format!("{}: {why:?}", instance.name))?;
+        match build(nvcc, folder, &changed, &mutant.change.instance(instance)) {
+            Ok(code) if code == kernel => {}
+            Ok(_) => return Ok(true),
+            Err(Refusal::Asserted(_)) if mutant.gate == Some(Gate::Build) => return Ok(true),
+            Err(why) => return Err(format!("{}: {why:?}", instance.name)),
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a static_assert stands in these texts by whose message nvcc refused.

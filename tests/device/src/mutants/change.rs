@@ -7,6 +7,8 @@ use tenon_device_cases::Param;
 use crate::instance::Instance;
 use crate::template::Template;
 
+use super::verdict::Gate;
+
 /// A fault.
 #[derive(Clone, Debug)]
 pub struct Mutant {
@@ -18,10 +20,18 @@ pub struct Mutant {
     pub change: Change,
     /// The guarantee that it breaks.
     pub breaks: String,
+    /// The gate that a written one names: another alone is not enough.
+    pub gate: Option<Gate>,
+    /// Which of the faults known from the field it is.
+    pub field: Option<String>,
+    /// The reference makes the same mistake, so that gate G1 tells nothing.
+    pub shared: bool,
+    /// The goldens that must notice, by the beginning of their names; empty where none are run.
+    pub goldens: String,
 }
 
 /// Where a mutant comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// `mutants.toml`
@@ -30,7 +40,9 @@ pub enum Origin {
     Barrier,
     /// A bound that is one further.
     Bound,
-    /// A number of the instance that is one step larger.
+    /// A sum that is kept in fewer bits.
+    Accumulator,
+    /// A number of the instance that is one step larger or smaller.
     Parameter,
     /// The test of the harness itself.
     SelfTest,
@@ -63,6 +75,8 @@ pub enum Change {
     Step {
         /// The parameter.
         name: String,
+        /// The one before instead.
+        back: bool,
         /// What its values are multiples of.
         by: u64,
         /// Its values, where they are listed.
@@ -71,6 +85,16 @@ pub enum Change {
 }
 
 impl Mutant {
+    /// One that no template names.
+    pub fn made(name: String, origin: Origin, change: Change, breaks: String) -> Self {
+        Self { name, origin, change, breaks, gate: None, field: None, shared: false, goldens: String::new() }
+    }
+
+    /// Whether a static_assert of the template is what should stop it.
+    pub fn may_be_refused(&self) -> bool {
+        self.gate == Some(Gate::Build) || !matches!(self.origin, Origin::Written | Origin::SelfTest)
+    }
+
     /// The name of its folder. Compilers pass paths through shells, so it has only characters that mean nothing there.
     pub fn folder(&self) -> String {
         self.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
@@ -103,10 +127,10 @@ impl Change {
     /// The instance as the mutant has it. Its name remains.
     pub fn instance(&self, instance: &Instance) -> Instance {
         let mut changed = instance.clone();
-        if let Self::Step { name, by, values } = self {
+        if let Self::Step { name, back, by, values } = self {
             for (param, value) in &mut changed.params.0 {
                 if let (true, Param::Int(n)) = (param == name, value) {
-                    *n = next(*n, *by, values);
+                    *n = if *back { before(*n, *by, values) } else { next(*n, *by, values) };
                 }
             }
         }
@@ -114,12 +138,19 @@ impl Change {
     }
 }
 
-/// The value after this one: of a list the next, or from the last the one before.
+/// The value after this one: of a list the next, where there is one.
 fn next(n: u64, by: u64, values: &[u64]) -> u64 {
-    match values.iter().position(|value| *value == n) {
-        Some(at) if values.len() > 1 => values[if at + 1 < values.len() { at + 1 } else { at - 1 }],
-        _ => n + by,
-    }
+    listed(n, values, |at| at + 1).unwrap_or(n + by)
+}
+
+/// The value before this one. What has none before it stays, and is then the same machine code.
+fn before(n: u64, by: u64, values: &[u64]) -> u64 {
+    listed(n, values, |at| at.wrapping_sub(1)).unwrap_or(if n > by { n - by } else { n })
+}
+
+fn listed(n: u64, values: &[u64], to: impl Fn(usize) -> usize) -> Option<u64> {
+    let at = values.iter().position(|value| *value == n)?;
+    values.get(to(at)).copied()
 }
 
 /// Where a file lies under the folder of all templates.
@@ -176,10 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn a_step_goes_to_the_next_value() {
-        assert_eq!(next(64, 8, &[]), 72);
-        assert_eq!(next(64, 1, &[128, 64, 32]), 32);
-        assert_eq!(next(32, 1, &[128, 64, 32]), 64);
-        assert_eq!(next(128, 1, &[128]), 129);
+    fn a_step_goes_to_the_value_beside() {
+        assert_eq!((next(64, 8, &[]), before(64, 8, &[])), (72, 56));
+        assert_eq!((next(64, 1, &[128, 64, 32]), before(64, 1, &[128, 64, 32])), (32, 128));
+        assert_eq!((next(32, 1, &[128, 64, 32]), before(128, 1, &[128, 64, 32])), (33, 127));
+        assert_eq!((next(128, 1, &[128]), before(8, 8, &[])), (129, 8));
     }
 }

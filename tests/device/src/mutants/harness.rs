@@ -1,5 +1,7 @@
 //! The run: its own test first, then every mutant of every template on as many threads as there are processors.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,53 +15,93 @@ use crate::template::Template;
 
 use super::build::{Refusal, build};
 use super::change::{Mutant, Origin, apply};
-use super::process::watch;
-use super::report::{Row, faults, totals};
-use super::self_test::self_tests;
-use super::verdict::{How, Verdict};
-use super::{Options, automatic, choose, written};
+use super::parallel::{Turn, in_parallel, shard};
+use super::process::{Task, Worker};
+use super::report::{Demands, Row, faults, totals};
+use super::sanitize::{Tool, under, work_under};
+use super::verdict::{Gate, How, Kill, Verdict};
+use super::{Options, Survivor, automatic, choose, self_test, survivors, written};
 
 /// So many instances may miss an automatic mutant before it counts as missed. A written one is tried on all that were chosen.
-const AUTOMATIC_TRIES: usize = 2;
+const AUTOMATIC_TRIES: usize = 4;
 /// So many instances are compiled for an automatic mutant: most that leave one as it is are in code that no instance uses.
-const AUTOMATIC_BUILDS: usize = 4;
+const AUTOMATIC_BUILDS: usize = 6;
+/// So many of those that missed it run under a sanitizer.
+const SANITIZED_TRIES: usize = 2;
 /// How often each case of a mutant without a barrier runs.
 const RACES: usize = 10;
 /// Seconds for the mutant that must not end.
 const ENDLESS: f64 = 5.0;
+/// Launches take so many times longer under a sanitizer.
+const SANITIZED: f64 = 3.0;
 
-struct Harness<'a> {
-    options: &'a Options,
-    nvcc: Nvcc,
-    program: PathBuf,
-    on_device: (Mutex<usize>, Condvar),
+/// What runs mutants.
+pub(super) struct Harness<'a> {
+    pub(super) options: &'a Options,
+    pub(super) nvcc: Nvcc,
+    pub(super) program: PathBuf,
+    pub(super) on_device: (Mutex<usize>, Condvar),
+    /// Sanitizers take seconds, most of them on the host: they wait for each other, and nobody for them.
+    sanitized: (Mutex<usize>, Condvar),
+    /// What is wrong beside mutants: kernels that are not clean as they are.
+    unclean: Mutex<Vec<String>>,
+    /// Processes that wait for a mutant, and how many were started.
+    workers: Mutex<Vec<Worker>>,
+    started: AtomicUsize,
+    /// Whether goldens pass as they are, by the beginning of their names.
+    pub(super) goldens: Mutex<BTreeMap<String, Verdict>>,
 }
 
 /// A template with the instances that its mutants are tried on.
-struct Plan<'a> {
-    template: &'a Template,
+pub(super) struct Plan<'a> {
+    pub(super) template: &'a Template,
+    /// Where its text and `include` stand.
+    pub(super) texts: &'a Path,
     controls: Vec<Control<'a>>,
+    pub(super) survivors: Vec<Survivor>,
+    /// What the harness makes of its processes on purpose, to test itself.
+    pub(super) start: Start,
+    /// What tells its folders from those of other plans of the template.
+    pub(super) label: &'static str,
+}
+
+/// What the harness makes of a process on purpose, to test itself.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Start {
+    /// Without any case.
+    pub(super) empty: bool,
+    /// To end without a result, once for the kernel as it is and once for each mutant.
+    pub(super) ends_early: bool,
 }
 
 /// An instance as it is: its machine code if it is green, or why it is not.
 struct Control<'a> {
     instance: &'a Instance,
     made: OnceLock<Result<Vec<u8>, Verdict>>,
+    /// Whether each tool of the sanitizer finds nothing in it.
+    clean: [OnceLock<bool>; Tool::ALL.len()],
 }
 
 /// What a process runs.
 struct Job<'a> {
-    template: &'a Template,
+    plan: &'a Plan<'a>,
     instance: &'a Instance,
     folder: &'a Path,
     bytes: &'a [u8],
-    /// What the manifest says, where that is not what the instance says.
-    manifest: Vec<u32>,
+    /// The folder with the kernel as it is.
+    control: Option<&'a Path>,
     repeat: usize,
     timeout: f64,
+    shared: bool,
+    ends_early: bool,
+    tool: Option<Tool>,
 }
 
-/// Runs `mutants`. True where every written mutant is caught, and the harness judges as it should.
+/// One mutant on its way: how long it waited for the device.
+#[derive(Default)]
+pub(super) struct Waits(pub(super) Cell<Duration>);
+
+/// Runs `mutants`. True where every viable mutant is caught, and the harness judges as it should.
 ///
 /// # Errors
 /// No nvcc, files that cannot be read or written, and a harness that misjudges itself.
@@ -70,38 +112,46 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
         return Err(format!("there is no template `{stranger}`"));
     }
     let (part, parts) = shard(options.shard.as_deref())?;
-    let plan = |(index, template)| {
-        let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
-        let controls = choose(&own).into_iter().map(|instance| Control { instance, made: OnceLock::new() });
-        Plan { template, controls: controls.collect() }
-    };
+    let plan = |(index, template): (usize, _)| Plan::new(template, index, &instances, options);
     let chosen = templates.iter().enumerate().filter(|(_, t)| options.only.is_empty() || options.only.contains(&t.name));
-    let plans: Vec<Plan> = chosen.skip(part).step_by(parts).map(plan).collect();
+    let plans: Vec<Plan> = chosen.skip(part).step_by(parts).map(plan).collect::<Result<_, _>>()?;
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &options.cache)?;
-    let harness = Harness { options, nvcc, program, on_device: (Mutex::new(options.at_once.max(1)), Condvar::new()) };
+    let turns = || (Mutex::new(options.at_once.max(1)), Condvar::new());
+    let harness = Harness {
+        options,
+        nvcc,
+        program,
+        on_device: turns(),
+        sanitized: turns(),
+        unclean: Mutex::default(),
+        goldens: Mutex::default(),
+        workers: Mutex::default(),
+        started: AtomicUsize::new(0),
+    };
 
+    let start = Instant::now();
     let simplest = templates.iter().enumerate().find(|(_, t)| t.name == "scale").or(templates.iter().enumerate().next());
-    harness.test_itself(&plan(simplest.ok_or("there is no template")?))?;
+    self_test::run(&harness, || plan(simplest.ok_or("there is no template")?))?;
 
     let mut tasks = Vec::new();
     for plan in &plans {
         let mut list = written(&options.templates, &plan.template.name)?;
         list.extend(automatic(&options.templates, plan.template, options.automatic)?);
-        tasks.extend(list.into_iter().enumerate().map(|(at, mutant)| (at, plan, mutant)));
+        tasks.extend(list.into_iter().map(|mutant| (plan, mutant)));
     }
-    // The first of every template first: instances as they are run side by side, too.
-    tasks.sort_by_key(|(at, ..)| *at);
-    let start = Instant::now();
-    let mut rows = in_parallel(&tasks, |(_, plan, mutant)| {
+    let mut rows = in_parallel(&tasks, |(plan, mutant)| {
         let row = harness.one(plan, mutant);
         println!("{}", row.line());
         row
     });
     rows.sort_by(|a, b| a.template.cmp(&b.template));
-    let faults = faults(&rows, options.compile_only, options.survivors);
-    let (text, json) = totals(&rows, &faults);
-    println!("{} mutants of {} templates in {:.0} s", rows.len(), plans.len(), start.elapsed().as_secs_f64());
+    let is_whole = options.only.is_empty() && parts == 1 && !options.compile_only;
+    let mut faults = faults(&rows, Demands { four: !options.compile_only, gates: is_whole });
+    faults.extend(harness.unclean.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let seconds = start.elapsed().as_secs_f64();
+    let (text, json) = totals(&rows, &faults, seconds);
+    println!("{} mutants of {} templates in {seconds:.0} s", rows.len(), plans.len());
     print!("{text}");
     if let Some(path) = &options.json {
         std::fs::write(path, json.to_string()).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -109,76 +159,49 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
     Ok(json["failed"] == 0)
 }
 
-/// Which of how many parts, the first being 0.
-fn shard(text: Option<&str>) -> Result<(usize, usize), String> {
-    let Some(text) = text else { return Ok((0, 1)) };
-    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
-    let (part, parts) = parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{text}` is no part such as 1/4"))?;
-    Ok((part - 1, parts))
-}
-
-fn in_parallel<T: Sync, R: Send>(tasks: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = tasks.get(at) else { break };
-                    let result = work(task);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
+impl<'a> Plan<'a> {
+    fn new(template: &'a Template, index: usize, instances: &'a [Instance], options: &'a Options) -> Result<Self, String> {
+        let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
+        let control = |instance| Control { instance, made: OnceLock::new(), clean: Default::default() };
+        let controls = choose(&own).into_iter().map(control).collect();
+        let survivors = survivors(&options.templates, &template.name)?;
+        Ok(Self { template, texts: &options.templates, controls, survivors, start: Start::default(), label: "" })
+    }
 }
 
 impl Harness<'_> {
-    /// Mutants with known verdicts must get them.
-    fn test_itself(&self, plan: &Plan) -> Result<(), String> {
-        let tests = self_tests(&self.options.templates, &plan.template.name)?;
-        let rows = in_parallel(&tests, |(mutant, _)| self.one(plan, mutant));
-        for (row, (_, expected)) in rows.iter().zip(&tests) {
-            let how = if let Verdict::Caught(how, _) = &row.verdict { Some(*how) } else { None };
-            let needs_device = matches!(expected, (_, Some(_))) || expected.0 == "missed";
-            let expected = if self.options.compile_only && needs_device { ("built", None) } else { *expected };
-            if (row.verdict.name(), how) != expected {
-                return Err(format!("the harness misjudges: {}", row.line()));
-            }
-        }
-        println!("the harness judges {} mutants of {} as it should", tests.len(), plan.template.name);
-        Ok(())
-    }
-
     /// What becomes of one mutant: on the first instance that catches it, or on none.
-    fn one(&self, plan: &Plan, mutant: &Mutant) -> Row {
+    pub(super) fn one(&self, plan: &Plan, mutant: &Mutant) -> Row {
         let folder = self.options.folder.join(&plan.template.name).join(mutant.folder());
-        let (verdict, instance) = self.judge(plan, mutant, &folder);
-        if matches!(verdict, Verdict::Caught(..) | Verdict::Equivalent | Verdict::Built) {
+        let (start, waits) = (Instant::now(), Waits::default());
+        let (verdict, instance) = self.judge(plan, mutant, &folder, &waits);
+        if matches!(verdict, Verdict::Caught(_) | Verdict::Equivalent | Verdict::Built) {
             // What is left behind costs nothing but room.
             let _ = std::fs::remove_dir_all(&folder);
         }
         let instance = instance.map(|instance| instance.name.clone());
-        Row { template: plan.template.name.clone(), mutant: mutant.clone(), instance, verdict }
+        let seconds = start.elapsed().saturating_sub(waits.0.get()).as_secs_f64();
+        Row { template: plan.template.name.clone(), mutant: mutant.clone(), instance, verdict, seconds }
     }
 
-    fn judge<'p>(&self, plan: &'p Plan, mutant: &Mutant, folder: &Path) -> (Verdict, Option<&'p Instance>) {
+    fn judge<'p>(&self, plan: &'p Plan, mutant: &Mutant, folder: &Path, waits: &Waits) -> (Verdict, Option<&'p Instance>) {
         // A folder of an earlier run may hold files that there are no more.
         let _ = std::fs::remove_dir_all(folder);
-        let template = match apply(&mutant.change, &self.options.templates, plan.template, folder) {
+        let template = match apply(&mutant.change, plan.texts, plan.template, folder) {
             Ok(template) => template,
             Err(why) => return (Verdict::NotApplied(why), None),
         };
         let is_written = mutant.origin == Origin::Written;
-        let (tries, builds) = if is_written { (usize::MAX, usize::MAX) } else { (AUTOMATIC_TRIES, AUTOMATIC_BUILDS) };
-        let mut missed = Vec::new();
-        let mut unviable = None;
+        let (tries, builds) = match mutant.gate {
+            // No case is to notice, so not all of them are asked.
+            Some(Gate::Sanitizer | Gate::Goldens) => (AUTOMATIC_TRIES, usize::MAX),
+            Some(_) => (usize::MAX, usize::MAX),
+            None => (AUTOMATIC_TRIES, AUTOMATIC_BUILDS),
+        };
+        let mut missed: Vec<(&Control, Vec<u8>)> = Vec::new();
+        let (mut unviable, mut elsewhere) = (None, None);
         for control in plan.controls.iter().take(builds) {
-            let original = match control.made.get_or_init(|| self.control(plan.template, control.instance)) {
+            let original = match control.made.get_or_init(|| self.control(plan, control.instance, waits)) {
                 Ok(bytes) => bytes,
                 Err(verdict) => return (verdict.clone(), Some(control.instance)),
             };
@@ -186,8 +209,8 @@ impl Harness<'_> {
             let bytes = match build(&self.nvcc, folder, &template, &changed) {
                 Ok(bytes) if bytes == *original => continue,
                 Ok(bytes) => bytes,
-                Err(Refusal::Asserted(why)) if mutant.origin == Origin::Parameter => {
-                    return (Verdict::Caught(How::Build, why), Some(control.instance));
+                Err(Refusal::Asserted(why)) if mutant.may_be_refused() => {
+                    return (Verdict::Caught(Kill::by(Gate::Build, How::Build, why)), Some(control.instance));
                 }
                 Err(Refusal::Asserted(why) | Refusal::Other(why)) => {
                     unviable = Some((Verdict::Unviable(why), Some(control.instance)));
@@ -197,122 +220,213 @@ impl Harness<'_> {
             if self.options.compile_only {
                 return (Verdict::Built, Some(control.instance));
             }
-            let job = Job {
-                template: plan.template,
-                instance: control.instance,
-                folder,
-                bytes: &bytes,
-                // An instance that says of itself what it is would be refused at once, and nothing of it would run.
-                manifest: if mutant.origin == Origin::Parameter { changed.manifest() } else { Vec::new() },
-                repeat: if mutant.origin == Origin::Barrier { RACES } else { 1 },
-                timeout: if mutant.origin == Origin::SelfTest { self.options.timeout.min(ENDLESS) } else { self.options.timeout },
-            };
-            match self.process(&job) {
-                Verdict::Missed => missed.push(control.instance),
+            match self.run(plan, mutant, control.instance, folder, &bytes, waits) {
+                Verdict::Missed => missed.push((control, bytes)),
+                Verdict::Caught(kill) if mutant.gate.is_some_and(|gate| !kill.is_by(gate)) => {
+                    elsewhere = Some((Verdict::CaughtElsewhere(kill), Some(control.instance)));
+                    missed.push((control, bytes));
+                }
                 verdict => return (verdict, Some(control.instance)),
             }
             if missed.len() == tries {
                 break;
             }
         }
-        match (missed.first(), unviable) {
-            (Some(first), _) => (Verdict::Missed, Some(*first)),
-            (None, Some(unviable)) => unviable,
-            (None, None) if plan.controls.is_empty() => (Verdict::ControlEmpty, None),
-            (None, None) => (Verdict::Equivalent, None),
+        if mutant.gate.is_none_or(|gate| gate == Gate::Sanitizer) {
+            for (control, bytes) in missed.iter().take(SANITIZED_TRIES) {
+                if let Some(verdict) = self.sanitize(plan, mutant, control, folder, bytes, waits) {
+                    let before = elsewhere.as_ref().and_then(|(verdict, _)| verdict.kill());
+                    return (verdict.after(before), Some(control.instance));
+                }
+            }
+        }
+        if mutant.gate == Some(Gate::Goldens) && !missed.is_empty() {
+            let verdict = self.with_goldens(plan, mutant, &template, folder, waits).unwrap_or_else(Verdict::Broken);
+            let before = elsewhere.as_ref().and_then(|(verdict, _)| verdict.kill());
+            return (verdict.after(before), None);
+        }
+        let reason = || plan.survivors.iter().find(|known| known.matches(mutant, plan.texts, &plan.template.name));
+        match (elsewhere, missed.first(), unviable) {
+            (Some(elsewhere), ..) => elsewhere,
+            (None, Some((first, _)), _) => {
+                let verdict = reason().map_or(Verdict::Missed, |known| Verdict::Survives(known.because.clone()));
+                (verdict, Some(first.instance))
+            }
+            (None, None, Some(unviable)) => unviable,
+            (None, None, None) if plan.controls.is_empty() => (Verdict::ControlEmpty, None),
+            (None, None, None) => (Verdict::Equivalent, None),
         }
     }
 
+    /// A mutant through all gates but the sanitizer.
+    fn run(&self, plan: &Plan, mutant: &Mutant, instance: &Instance, folder: &Path, bytes: &[u8], waits: &Waits) -> Verdict {
+        let control = self.folder_of(instance, plan, "control");
+        let job = Job {
+            plan,
+            instance,
+            folder,
+            bytes,
+            control: Some(&control),
+            repeat: if mutant.origin == Origin::Barrier { RACES } else { 1 },
+            timeout: if mutant.origin == Origin::SelfTest { self.options.timeout.min(ENDLESS) } else { self.options.timeout },
+            shared: mutant.shared,
+            ends_early: plan.start.ends_early,
+            tool: None,
+        };
+        self.process(&job, waits)
+    }
+
+    /// What the first tool finds that finds nothing in the kernel as it is.
+    fn sanitize(
+        &self,
+        plan: &Plan,
+        mutant: &Mutant,
+        control: &Control,
+        folder: &Path,
+        bytes: &[u8],
+        waits: &Waits,
+    ) -> Option<Verdict> {
+        for &tool in Tool::of(mutant.origin) {
+            let is_clean = control.clean[tool as usize].get_or_init(|| {
+                let Some(Ok(original)) = control.made.get() else { return false };
+                let folder = self.folder_of(control.instance, plan, tool.name());
+                if std::fs::create_dir_all(&folder).is_err() {
+                    return false;
+                }
+                let verdict = self.process(&self.under(tool, plan, control.instance, &folder, original), waits);
+                if verdict != Verdict::Missed {
+                    let text = format!(
+                        "{} as it is, under {}: {} {}",
+                        control.instance.name,
+                        tool.name(),
+                        verdict.name(),
+                        verdict.text()
+                    );
+                    self.unclean.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+                }
+                verdict == Verdict::Missed
+            });
+            if !is_clean {
+                continue;
+            }
+            // That it does not end in time says nothing: the tool makes it slow.
+            let verdict = self.process(&self.under(tool, plan, control.instance, folder, bytes), waits);
+            if verdict.kill().is_some_and(|kill| kill.gates == [Gate::Sanitizer]) {
+                return Some(verdict);
+            }
+        }
+        None
+    }
+
+    fn under<'j>(&self, tool: Tool, plan: &'j Plan, instance: &'j Instance, folder: &'j Path, bytes: &'j [u8]) -> Job<'j> {
+        let timeout = SANITIZED * self.options.timeout;
+        Job {
+            plan,
+            instance,
+            folder,
+            bytes,
+            control: None,
+            repeat: 1,
+            timeout,
+            shared: false,
+            ends_early: false,
+            tool: Some(tool),
+        }
+    }
+
+    fn folder_of(&self, instance: &Instance, plan: &Plan, what: &str) -> PathBuf {
+        self.options.folder.join(&plan.template.name).join(format!("{what}{}-{}", plan.label, instance.name))
+    }
+
     /// The machine code of an instance as it is, which must be green over at least one case.
-    fn control(&self, template: &Template, instance: &Instance) -> Result<Vec<u8>, Verdict> {
-        let bytes = build(&self.nvcc, &self.options.templates, template, instance)
+    fn control(&self, plan: &Plan, instance: &Instance, waits: &Waits) -> Result<Vec<u8>, Verdict> {
+        let template = Template { folder: plan.texts.join(&plan.template.name), ..plan.template.clone() };
+        let bytes = build(&self.nvcc, plan.texts, &template, instance)
             .map_err(|why| Verdict::ControlRed(format!("it does not build: {why:?}")))?;
         if self.options.compile_only {
             return Ok(bytes);
         }
-        let folder = self.options.folder.join(&template.name).join(format!("control-{}", instance.name));
+        let folder = self.folder_of(instance, plan, "control");
         std::fs::create_dir_all(&folder).map_err(|e| Verdict::Broken(format!("{}: {e}", folder.display())))?;
-        let verdict = self.process(&Job {
-            template,
+        let timeout = self.options.timeout;
+        let job = Job {
+            plan,
             instance,
             folder: &folder,
             bytes: &bytes,
-            manifest: Vec::new(),
+            control: None,
             repeat: 1,
-            timeout: self.options.timeout,
-        });
-        match verdict {
+            timeout,
+            shared: false,
+            ends_early: false,
+            tool: None,
+        };
+        match self.process(&job, waits) {
             Verdict::Missed => Ok(bytes),
-            Verdict::Caught(how, text) => Err(Verdict::ControlRed(format!("{}: {text}", how.name()))),
+            Verdict::Caught(kill) => Err(Verdict::ControlRed(format!("{}: {}", kill.how.name(), kill.text))),
             other => Err(other),
         }
     }
 
-    /// Runs a process, when one more may.
-    fn process(&self, job: &Job) -> Verdict {
-        let Job { template, instance, folder, bytes, manifest, repeat, timeout } = job;
-        let (cubin, result) = (folder.join("code.cubin"), folder.join("result.json"));
-        if let Err(e) = std::fs::write(&cubin, bytes) {
+    /// Judges machine code, when one more may: in a process that judged others before, unless there is reason to doubt that.
+    fn process(&self, job: &Job, waits: &Waits) -> Verdict {
+        let stem = job.tool.map_or("plain", Tool::name);
+        let cubin = job.folder.join("code.cubin");
+        if let Err(e) = std::fs::write(&cubin, job.bytes) {
             return Verdict::Broken(format!("{}: {e}", cubin.display()));
         }
-        let mut command = Command::new(&self.program);
-        command.arg("mutant-case");
-        let paths = [
-            ("--templates", &self.options.templates),
-            ("--instances", &self.options.instances),
-            ("--cubin", &cubin),
-            ("--result", &result),
-        ];
-        paths.iter().for_each(|(name, path)| _ = command.arg(name).arg(path));
-        command.args(["--template", &template.name, "--instance", &instance.name, "--repeat", &repeat.to_string()]);
-        if !manifest.is_empty() {
-            let numbers: Vec<String> = manifest.iter().map(u32::to_string).collect();
-            command.args(["--manifest", &numbers.join(",")]);
+        let task = Task {
+            template: job.plan.template.name.clone(),
+            instance: job.instance.name.clone(),
+            cubin,
+            control: job.control.map(|control| control.join("code.cubin")),
+            result: job.folder.join(format!("{stem}.json")),
+            repeat: job.repeat,
+            cases: if job.plan.start.empty { 0 } else { usize::MAX },
+            shared: job.shared,
+            ends_early: job.ends_early,
+        };
+        let start = Instant::now();
+        let _turn = Turn::take(if job.tool.is_some() { &self.sanitized } else { &self.on_device });
+        waits.0.set(waits.0.get() + start.elapsed());
+        let limit = Duration::from_secs_f64(job.timeout);
+        if let Some(tool) = job.tool {
+            let log = job.folder.join(format!("{stem}.log"));
+            let mut command = under(&self.options.sanitizer, tool, &log, &self.program);
+            return work_under(tool, self.arguments(&mut command).arg("--sanitized"), &log, &task, limit);
         }
-        let _turn = Turn::take(&self.on_device);
-        watch(&mut command, &result, Duration::from_secs_f64(*timeout))
-    }
-}
-
-/// The right to use the device, until it is dropped.
-struct Turn<'a>(&'a (Mutex<usize>, Condvar));
-
-impl<'a> Turn<'a> {
-    fn take(of: &'a (Mutex<usize>, Condvar)) -> Self {
-        let free = of.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = of.1.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        Self(of)
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.1.notify_one();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_counted_from_one() {
-        assert_eq!(shard(None).unwrap(), (0, 1));
-        assert_eq!(shard(Some("2/3")).unwrap(), (1, 3));
-        assert!(shard(Some("0/3")).is_err() && shard(Some("4/3")).is_err() && shard(Some("x")).is_err());
+        let idle = || self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = idle().pop();
+        let mut worker = match waiting.map_or_else(|| self.worker(), Ok) {
+            Ok(worker) => worker,
+            Err(why) => return Verdict::Broken(why),
+        };
+        let (outcome, goes_on) = worker.work(&task, limit);
+        if goes_on {
+            idle().push(worker);
+        }
+        if !outcome.is_doubtful {
+            return outcome.verdict;
+        }
+        match self.worker() {
+            Ok(alone) => alone.work_alone(&task, limit).verdict,
+            Err(why) => Verdict::Broken(why),
+        }
     }
 
-    #[test]
-    fn results_come_in_order_and_turns_are_given_back() {
-        let device = (Mutex::new(2), Condvar::new());
-        let tasks: Vec<usize> = (0..50).collect();
-        let doubled = in_parallel(&tasks, |n| {
-            let _turn = Turn::take(&device);
-            2 * n
-        });
-        assert_eq!(doubled, (0..50).map(|n| 2 * n).collect::<Vec<_>>());
-        assert_eq!(*device.0.lock().unwrap(), 2);
+    /// A process that has judged nothing.
+    fn worker(&self) -> Result<Worker, String> {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let errors = self.options.folder.join(format!("worker-{number}.err"));
+        Worker::start(self.arguments(&mut Command::new(&self.program)), errors)
+    }
+
+    fn arguments<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
+            .arg("mutant-worker")
+            .arg("--templates")
+            .arg(&self.options.templates)
+            .arg("--instances")
+            .arg(&self.options.instances)
     }
 }

@@ -1,0 +1,114 @@
+//! Several mutants at once: shards, threads, turns on the device, and what only one may do.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Which of how many parts, the first being 0.
+pub fn shard(text: Option<&str>) -> Result<(usize, usize), String> {
+    let Some(text) = text else { return Ok((0, 1)) };
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+    let (part, parts) = parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{text}` is no part such as 1/4"))?;
+    Ok((part - 1, parts))
+}
+
+/// Works on all, on as many threads as there are processors; results come in the order of the tasks.
+pub fn in_parallel<T: Sync, R: Send>(tasks: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(task) = tasks.get(at) else { break };
+                    let result = work(task);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The right to use the device, until it is dropped.
+pub struct Turn<'a>(&'a (Mutex<usize>, Condvar));
+
+impl<'a> Turn<'a> {
+    /// Waits until there is one.
+    pub fn take(of: &'a (Mutex<usize>, Condvar)) -> Self {
+        let free = of.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = of.1.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free -= 1;
+        Self(of)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.1.notify_one();
+    }
+}
+
+/// Texts that are being compiled.
+static COMPILED: (Mutex<BTreeSet<u64>>, Condvar) = (Mutex::new(BTreeSet::new()), Condvar::new());
+
+/// The right to compile a text, until it is dropped: two that are the same would be written to one folder of the cache.
+pub struct Alone(u64);
+
+impl Alone {
+    /// Waits until nobody compiles the text with this hash.
+    pub fn take(text: u64) -> Self {
+        let known = COMPILED.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = COMPILED.1.wait_while(known, |known| known.contains(&text)).unwrap_or_else(PoisonError::into_inner);
+        known.insert(text);
+        Self(text)
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        COMPILED.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        COMPILED.1.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_counted_from_one() {
+        assert_eq!(shard(None).unwrap(), (0, 1));
+        assert_eq!(shard(Some("2/3")).unwrap(), (1, 3));
+        assert!(shard(Some("0/3")).is_err() && shard(Some("4/3")).is_err() && shard(Some("x")).is_err());
+    }
+
+    #[test]
+    fn results_come_in_order_and_turns_are_given_back() {
+        let device = (Mutex::new(2), Condvar::new());
+        let tasks: Vec<usize> = (0..50).collect();
+        let doubled = in_parallel(&tasks, |n| {
+            let _turn = Turn::take(&device);
+            2 * n
+        });
+        assert_eq!(doubled, (0..50).map(|n| 2 * n).collect::<Vec<_>>());
+        assert_eq!(*device.0.lock().unwrap(), 2);
+    }
+
+    #[test]
+    fn one_text_is_compiled_once_at_a_time() {
+        let (at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let tasks: Vec<u64> = vec![7; 20];
+        in_parallel(&tasks, |text| {
+            let _alone = Alone::take(*text);
+            most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::yield_now();
+            at_once.fetch_sub(1, Ordering::SeqCst);
+        });
+        assert_eq!(most.load(Ordering::SeqCst), 1);
+    }
+}
