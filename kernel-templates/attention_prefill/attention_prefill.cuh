@@ -151,8 +151,6 @@ __device__ __forceinline__ void attention_prefill(const Step& step, const bf16* 
     using Shape = PrefillShape<Cache, HEAD_DIM, TILE_Q_MAX, TILE_KV_MAX>;
     extern __shared__ unsigned char shared[];
     const PrefillTiles<Cache, Shape, HEAD_DIM> tiles(shared);
-    TENON_ASSERT(threads_of_block() == Shape::THREADS && blockIdx.y < num_key_value_heads);
-    TENON_ASSERT(shared_address(tiles.blocks + Shape::KNOWN * Shape::BLOCKS) <= shared_address(shared) + dynamic_shared_bytes());
     const int thread = threadIdx.x, group = thread / 128, head = blockIdx.y;
     const int row_group = group % Shape::ROW_GROUPS, column_group = group / Shape::ROW_GROUPS;
     tiles.pad();

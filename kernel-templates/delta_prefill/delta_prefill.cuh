@@ -254,9 +254,7 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
         zero_outputs(y, y_width, chunks.length, rows);
         return;
     }
-    TENON_ASSERT(layer.decay[head] <= 0.0f && is_own_slot(step, sequence));
     slot = checked(step, slot, step.slots, ERROR_SLOT);
-    TENON_ASSERT(dynamic_shared_bytes() >= 2 * sizeof(Stage) + PREPARING * sizeof(*room));
     meet();
     if (warp < PREPARING) {
         for (int chunk = 0; chunk < chunks.count; chunk++) {

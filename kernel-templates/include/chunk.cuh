@@ -22,10 +22,7 @@ __device__ __forceinline__ void prepared() { asm volatile("bar.sync 1, %0;" ::"n
 
 // Where both kinds meet, once per chunk: the preparing warps have it ready, and the others are done with the one before it. So two
 // stages are enough: the next chunk is prepared in the one that was used up.
-__device__ __forceinline__ void meet() {
-    TENON_ASSERT(threads_of_block() == CHUNK_THREADS);
-    asm volatile("bar.sync 0, %0;" ::"n"(CHUNK_THREADS) : "memory");
-}
+__device__ __forceinline__ void meet() { asm volatile("bar.sync 0, %0;" ::"n"(CHUNK_THREADS) : "memory"); }
 
 // The chunks of a span: they end at absolute multiples of CHUNK.
 template <int CHUNK> struct Chunks {
@@ -35,7 +32,6 @@ template <int CHUNK> struct Chunks {
         length = step.length[sequence];
         head = min(CHUNK - step.start[sequence] % CHUNK, length);
         count = 1 + ceil_div(length - head, CHUNK);
-        TENON_ASSERT(first >= 0 && length > 0 && tokens(count - 1) > 0 && begin(count - 1) + tokens(count - 1) == length);
     }
     __device__ int begin(int chunk) const { return chunk == 0 ? 0 : head + (chunk - 1) * CHUNK; }
     __device__ int tokens(int chunk) const { return chunk == 0 ? head : min(CHUNK, length - begin(chunk)); }
@@ -209,7 +205,6 @@ __device__ __forceinline__ void lower_part(int n, int& row, int& column) {
 // become zeros.
 template <int CHUNK>
 __device__ __forceinline__ void load_rows(bf16* to, int stride, const bf16* from, long long from_stride, int width, int tokens) {
-    TENON_ASSERT(width % 8 == 0 && width <= stride && tokens >= 0 && tokens <= CHUNK);
     const int vectors = width / 8;
     for (int i = threadIdx.x; i < CHUNK * vectors; i += PREPARING * WARP) {
         const int row = i / vectors, at = i % vectors * 8;

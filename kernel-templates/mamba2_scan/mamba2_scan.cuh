@@ -161,9 +161,7 @@ template <int HEAD_DIM, int STATE, int CHUNK> __device__ __forceinline__ void ma
         zero_outputs(y, y_width, chunks.length, rows);
         return;
     }
-    TENON_ASSERT(layer.decay[head] < 0.0f && is_own_slot(step, sequence));
     slot = checked(step, slot, step.slots, ERROR_SLOT);
-    TENON_ASSERT(dynamic_shared_bytes() == 2 * sizeof(Stage));
     meet();
     if (warp < PREPARING) {
         for (int chunk = 0; chunk < chunks.count; chunk++) {
