@@ -100,6 +100,8 @@ __device__ __forceinline__ void attention_decode(const Step& step, const bf16* q
     const int column_group = warp / (Shape::KV_GROUPS * Shape::ROW_GROUPS);
     const int part = blockIdx.x, head = blockIdx.y, span = blockIdx.z, heads = num_key_value_heads * GROUP;
 
+    TENON_ASSERT(threads_of_block() == THREADS && dynamic_shared_bytes() >= max(Shape::TILES_BYTES, Shape::SUMS_BYTES));
+    TENON_ASSERT(part < kv_splits && head < num_key_value_heads);
     wait_for_previous();
     start_next();
     const int sequence = step.decode[span];

@@ -19,6 +19,7 @@ __device__ __forceinline__ void causal_conv_decode(const Step& step, const bf16*
         store_zeros(out + at);
         return;
     }
+    TENON_ASSERT(is_own_slot(step, sequence) && dim % 8 == 0);
     slot = checked(step, slot, step.slots, ERROR_SLOT);
     float* kept = window + static_cast<long long>(slot) * KEPT * dim + channel;
     const bool begins = step.start[sequence] == 0;

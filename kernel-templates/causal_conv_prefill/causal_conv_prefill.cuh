@@ -29,6 +29,7 @@ __device__ __forceinline__ void causal_conv_prefill(const Step& step, const bf16
         for (int token = begin; token < end; token++) store_zeros(out + static_cast<long long>(token) * dim);
         return;
     }
+    TENON_ASSERT(is_own_slot(step, sequence) && dim % 8 == 0);
     slot = checked(step, slot, step.slots, ERROR_SLOT);
     float* kept = window + static_cast<long long>(slot) * KEPT * dim + channel;
 

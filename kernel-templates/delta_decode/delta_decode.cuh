@@ -24,6 +24,7 @@ template <int KEY_DIM, int VALUE_DIM> __device__ __forceinline__ void delta_deco
         if (threadIdx.x < Rows::ROWS_OF_BLOCK && row < VALUE_DIM) y[row] = from_float<bf16>(0.0f);
         return;
     }
+    TENON_ASSERT(layer.decay[head] <= 0.0f && is_own_slot(step, sequence));
     slot = checked(step, slot, step.slots, ERROR_SLOT);
     float* memory = layer.states + (static_cast<long long>(slot) * layer.value_heads + head) * VALUE_DIM * KEY_DIM;
     const bf16* q = layer.qkv + token * width + key_head * KEY_DIM;

@@ -13,6 +13,7 @@ __device__ __forceinline__ void embedding(const Step& step, const unsigned char*
     start_next();
     if (row >= rows) return;
     const int token = checked(step, step.token_ids[row], vocab, ERROR_TOKEN);
+    TENON_ASSERT(token >= 0 && token < vocab);
     const unsigned char* stored = table + static_cast<long long>(token) * P::row_bytes(dim);
     const float* row_scales = scale_row<F>(scales, token, dim);
     float* out = x + static_cast<long long>(row) * dim;

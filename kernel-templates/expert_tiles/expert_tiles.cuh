@@ -31,6 +31,7 @@ __device__ __forceinline__ void expert_tiles(const int* ids, int* order, int* of
     extern __shared__ int count[];  // [SORT_WARPS][EXPERTS]: pairs of a warp's stretch, then the place of its next one
     __shared__ int total[EXPERTS], first_place[EXPERTS], first_tile[EXPERTS], tile_count;
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, threads = SORT_WARPS * WARP;
+    TENON_ASSERT(threads_of_block() == SORT_WARPS * WARP && dynamic_shared_bytes() >= SORT_WARPS * EXPERTS * sizeof(int) && top_k > 0);
     const int pairs = rows * top_k, stretch = round_up(ceil_div(pairs, SORT_WARPS), WARP);
     const int begin = min(warp * stretch, pairs), end = min(begin + stretch, pairs);
     int* own = count + warp * EXPERTS;
@@ -83,6 +84,7 @@ __device__ __forceinline__ void expert_tiles(const int* ids, int* order, int* of
         const bool valid = static_cast<unsigned>(expert) < EXPERTS;
         const int place = valid ? own[expert] + rank : 0;
         __syncwarp();
+        TENON_ASSERT(place >= 0 && place < pairs);
         if (valid) {
             order[place] = start + lane;
             if (rank == 0) own[expert] += __popc(same);

@@ -10,6 +10,7 @@ __device__ __forceinline__ void gather_rows(const Step& step, const float* x, fl
     // Of the rows of a launch, those beyond the step's own are padding.
     if (to >= rows || to >= step.counts[COUNT_LOGIT_ROWS]) return;
     const int from = checked(step, step.logit_row[to], step.counts[COUNT_TOKENS], ERROR_ROW);
+    TENON_ASSERT(from >= 0 && from < step.counts[COUNT_TOKENS]);
     const float* source = x + static_cast<long long>(from) * dim;
     float* target = last + static_cast<long long>(to) * dim;
     if (dim % 4 == 0) {

@@ -126,6 +126,7 @@ __device__ __forceinline__ void few_experts(const bf16* x, const unsigned char* 
     start_next();
     const int pair = blockIdx.y, expert = ids[pair];
     if (static_cast<unsigned>(expert) >= static_cast<unsigned>(experts)) return;
+    TENON_ASSERT(threads_of_block() == FEW_WARPS * WARP && pair < rows * top_k && rows <= FEW_ROWS);
     if (threadIdx.x < FEW_ROWS) pair_of[threadIdx.x] = -1;
     __syncthreads();
     // A token has an expert once at most.
@@ -135,6 +136,7 @@ __device__ __forceinline__ void few_experts(const bf16* x, const unsigned char* 
     __syncthreads();
     const int lane = threadIdx.x % WARP;
     const unsigned tokens = __ballot_sync(0xffffffff, lane < FEW_ROWS && pair_of[lane % FEW_ROWS] >= 0);
+    TENON_ASSERT(tokens != 0);
     if (pair_of[__ffs(tokens) - 1] != pair) return;
     const bool low = tokens & 0xff, high = tokens >> 8;
     if (low && high) few_tile<F, 2, GATED, BY_PAIR>(x, stack, scales, pair_of, 0, expert, out, in, finish);

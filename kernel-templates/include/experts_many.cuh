@@ -141,6 +141,7 @@ __device__ __forceinline__ void many_experts(const bf16* x, const unsigned char*
     const int expert = tiles[2 * blockIdx.y], first = tiles[2 * blockIdx.y + 1];
     if (expert < 0) return;
     const int count = min(offsets[expert + 1] - first, EXPERT_TILE);
+    TENON_ASSERT(threads_of_block() == MANY_THREADS && dynamic_shared_bytes() >= MANY_STAGES * MANY_STAGE_BYTES && count > 0 && first >= offsets[expert]);
     for (int i = threadIdx.x; i < EXPERT_TILE; i += MANY_THREADS)
         source[i] = i >= count ? -1 : BY_PLACE ? first + i : order[first + i] / top_k;
     __syncthreads();

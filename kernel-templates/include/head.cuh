@@ -175,6 +175,7 @@ template <int HEAD_DIM, int ROTARY, int FIRST, bool INTERLEAVED> struct Head {
 // take part in sums. Launches have a block of 256 threads per 16 heads; a block takes every gridDim-th batch, so that any number of
 // lanes per head is right.
 template <class H, class F> __device__ __forceinline__ void each_head(long long count, F f) {
+    TENON_ASSERT(count > 0 && blockDim.x % WARP == 0 && threads_of_block() == blockDim.x);
     const int warps = blockDim.x / WARP;
     const long long stride = static_cast<long long>(gridDim.x) * warps * H::HEADS_OF_WARP;
     long long first = (static_cast<long long>(blockIdx.x) * warps + threadIdx.x / WARP) * H::HEADS_OF_WARP;

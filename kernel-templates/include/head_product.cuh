@@ -20,6 +20,7 @@ __device__ __forceinline__ void head_product(const Step& step, const bf16* x, lo
     constexpr int CHUNKS = ceil_div(DEPTH, 64), STAGES = CHUNKS < 4 ? CHUNKS : 4, AHEAD = CHUNKS <= 4 ? CHUNKS : 3;
     extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ int served[PRODUCT_ROWS];
+    TENON_ASSERT(threads_of_block() == PRODUCT_THREADS && dynamic_shared_bytes() >= STAGES * PRODUCT_STAGE);
     const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
     // 8 threads copy a row of a chunk, 128 bytes; byte (row, vector) lies at vector ^ (row % 8), so that no bank is hit twice.
     const int vector = thread % 8, line = thread / 8;

@@ -48,6 +48,7 @@ struct Parts {
     int tiles, per_part, parts;
 };
 __device__ __forceinline__ Parts parts_of(int context, int kv_splits) {
+    TENON_ASSERT(context > 0 && kv_splits > 0);
     int tiles = ceil_div(context, LATENT_TILE), per_part = ceil_div(tiles, kv_splits);
     return {tiles, per_part, ceil_div(tiles, per_part)};
 }
@@ -92,5 +93,6 @@ __device__ __forceinline__ uint4 eight_bf16(const fp8_e4m3* from) {
 
 // 8 bytes from device to shared memory, in the background; zeros where not `valid`.
 __device__ __forceinline__ void copy_8(void* to, const void* from, bool valid) {
+    TENON_ASSERT(is_aligned<8>(to) && is_aligned<8>(from));
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(to)), "l"(from), "r"(valid ? 8 : 0) : "memory");
 }

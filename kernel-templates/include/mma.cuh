@@ -1,17 +1,20 @@
 // Tensor cores through mma.sync, and the copies that feed them from shared memory.
 #pragma once
+#include "contract.cuh"
 #include "types.cuh"
 
 __device__ __forceinline__ unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
 // Four 8 x 8 matrices of bf16: lane i gives the address of row i % 8 of matrix i / 8.
 __device__ __forceinline__ void load_matrices(unsigned (&r)[4], const void* row) {
+    TENON_ASSERT(is_aligned<16>(row));
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(row)) : "memory");
 }
 
 // The same, each matrix transposed.
 __device__ __forceinline__ void load_matrices_transposed(unsigned (&r)[4], const void* row) {
+    TENON_ASSERT(is_aligned<16>(row));
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(row)) : "memory");
 }
@@ -37,6 +40,7 @@ __device__ __forceinline__ unsigned pack_bf16(float low, float high) {
 
 // 16 bytes from device to shared memory, in the background. Where `valid` is false, zeros are written and nothing is read.
 __device__ __forceinline__ void copy_16(void* to, const void* from, bool valid = true) {
+    TENON_ASSERT(is_aligned<16>(to) && is_aligned<16>(from));
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(valid ? 16 : 0) : "memory");
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }

@@ -23,6 +23,7 @@ template <int DIM> struct Row {
 
     // Elements outside the row are zeros.
     template <class X> __device__ __forceinline__ void load(const X* row) {
+        TENON_ASSERT(threads_of_block() == THREADS);
 #pragma unroll
         for (int j = 0; j < VECTORS; j++) {
             if (within(j)) {

@@ -24,6 +24,7 @@ template <int COLUMNS> struct StateRows {
     static __device__ void load(float (&to)[EACH][4], const bf16* from) {
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
+            TENON_ASSERT(threads_of_block() == THREADS && is_aligned<8>(from));
             uint2 four = make_uint2(0, 0);
             if (column(i) < COLUMNS) four = *reinterpret_cast<const uint2*>(from + column(i));
             to[i][0] = __uint_as_float(four.x << 16), to[i][1] = __uint_as_float(four.x & 0xffff0000u);
@@ -35,6 +36,7 @@ template <int COLUMNS> struct StateRows {
     static __device__ void load_row(float4 (&to)[EACH], const float* row, bool valid) {
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
+            TENON_ASSERT(!valid || is_aligned<16>(row));
             to[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             if (valid && column(i) < COLUMNS) to[i] = __ldcs(reinterpret_cast<const float4*>(row + column(i)));
         }

@@ -1,6 +1,7 @@
 // The tokens of one step, as every kernel sees them. The host writes the arrays before the step; their addresses never change, so
 // that a captured graph reads the next step's numbers.
 #pragma once
+#include "contract.cuh"
 
 struct Step {
     const int* counts;     // [8]: tokens, sequences, logit rows, spans of several tokens, spans of one token
@@ -36,8 +37,16 @@ __device__ __forceinline__ int checked(const Step& step, int value, int limit, u
 
 // The page of a position of a sequence.
 __device__ __forceinline__ int page_of(const Step& step, int sequence, int position) {
+    TENON_ASSERT(sequence >= 0 && position >= 0 && position / step.page_size < step.table_stride);
     int page = step.pages[static_cast<long long>(sequence) * step.table_stride + position / step.page_size];
     return checked(step, page, step.pages_of_cache, ERROR_PAGE);
+}
+
+// That no other sequence of the step has this slot, by all threads of a block.
+__device__ __forceinline__ bool is_own_slot(const Step& step, int sequence) {
+    for (int other = threadIdx.x; other < step.counts[COUNT_SEQUENCES]; other += blockDim.x)
+        if (other != sequence && step.slot[other] == step.slot[sequence]) return false;
+    return true;
 }
 
 // Waits until what the previous kernel wrote can be read. A kernel whose TEMPLATE.toml says `overlaps` starts before that and may

@@ -1,9 +1,11 @@
 // Stored weights of 8 bits and fewer as floats: what the decoders of `planes.cuh` are made of.
 #pragma once
+#include "contract.cuh"
 #include "types.cuh"
 
 // Weights are read once per step: they pass the first-level cache by.
 __device__ __forceinline__ uint4 stream_16(const void* p) {
+    TENON_ASSERT(is_aligned<16>(p));
     uint4 v;
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
     return v;

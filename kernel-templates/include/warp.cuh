@@ -1,5 +1,6 @@
 // Reductions over a warp and over a thread block.
 #pragma once
+#include "contract.cuh"
 
 constexpr int WARP = 32;
 
@@ -17,6 +18,7 @@ __device__ __forceinline__ float warp_max(float x) {
 
 // The sum over a thread block of WARPS warps, in every thread. `room` holds WARPS floats; the block may call again at once.
 template <int WARPS> __device__ __forceinline__ float block_sum(float x, float* room) {
+    TENON_ASSERT(threads_of_block() == WARPS * WARP);
     x = warp_sum(x);
     if constexpr (WARPS == 1) return x;
     __syncthreads();

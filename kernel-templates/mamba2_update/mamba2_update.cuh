@@ -23,6 +23,7 @@ template <int HEAD_DIM, int STATE> __device__ __forceinline__ void mamba2_update
         if (threadIdx.x < Rows::ROWS_OF_BLOCK && row < HEAD_DIM) y[row] = from_float<bf16>(0.0f);
         return;
     }
+    TENON_ASSERT(layer.decay[head] < 0.0f && is_own_slot(step, sequence));
     slot = checked(step, slot, step.slots, ERROR_SLOT);
     float* memory = layer.states + (static_cast<long long>(slot) * layer.heads + head) * HEAD_DIM * STATE;
     const bf16* x = layer.xbc + token * width;

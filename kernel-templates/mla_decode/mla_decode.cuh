@@ -10,6 +10,7 @@ __device__ __forceinline__ void mla_decode(const Step& step, const bf16* q_laten
     using Shape = LatentShape<Kv, RANK, ROPE>;
     extern __shared__ __align__(1024) unsigned char shared[];
     const int first_head = blockIdx.x * LATENT_ROWS, split = blockIdx.y, span = blockIdx.z;
+    TENON_ASSERT(threads_of_block() == LATENT_THREADS && dynamic_shared_bytes() >= Shape::SHARED && split < kv_splits);
     wait_for_previous();
     start_next();
     const int sequence = span_of<phase_decode>(step, span);

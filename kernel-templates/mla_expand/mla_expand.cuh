@@ -17,6 +17,7 @@ __device__ __forceinline__ void mla_expand(const Step& step, const void* cache, 
     extern __shared__ __align__(1024) unsigned char shared[];
     __shared__ int sequences[EXPAND_ROWS], positions[EXPAND_ROWS];
     __shared__ const Kv* row_of[EXPAND_ROWS];
+    TENON_ASSERT(threads_of_block() == EXPAND_THREADS && dynamic_shared_bytes() >= EXPAND_STAGES * STAGE);
     const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, first_row = blockIdx.x * EXPAND_ROWS;
     const int key_blocks = ceil_div(heads * NOPE, EXPAND_COLUMNS), value_blocks = ceil_div(heads * V, EXPAND_COLUMNS), part = blockIdx.y;
     const bool of_keys = part < key_blocks;

@@ -7,6 +7,7 @@ template <class Kv, int RANK, int ROPE>
 __device__ __forceinline__ void mla_prefill_absorbed(const Step& step, const bf16* q_latent, const void* cache, bf16* o_latent, float scale, int heads) {
     using Shape = LatentShape<Kv, RANK, ROPE>;
     extern __shared__ __align__(1024) unsigned char shared[];
+    TENON_ASSERT(threads_of_block() == LATENT_THREADS && dynamic_shared_bytes() >= Shape::SHARED);
     wait_for_previous();
     start_next();
     const int sequence = span_of<phase_prefill>(step, blockIdx.y);

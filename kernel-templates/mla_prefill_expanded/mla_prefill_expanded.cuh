@@ -26,6 +26,7 @@ __device__ __forceinline__ void mla_prefill_expanded(const Step& step, const bf1
     using Shape = ExpandedShape<KEY, V>;
     constexpr int TILE = Shape::TILE;
     extern __shared__ __align__(1024) unsigned char shared[];
+    TENON_ASSERT(threads_of_block() == EXPANDED_THREADS && dynamic_shared_bytes() >= Shape::QUERIES + 2 * Shape::STAGE);
     wait_for_previous();
     start_next();
     const int span = blockIdx.z, head = blockIdx.y;

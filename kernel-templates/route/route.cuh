@@ -56,6 +56,7 @@ __device__ __forceinline__ void route(const Step& step, const float* router, con
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, row = blockIdx.x * ROUTE_WARPS + warp;
     wait_for_previous();
     start_next();
+    TENON_ASSERT(threads_of_block() == ROUTE_WARPS * WARP && rule.top_k <= EXPERTS && rule.groups > 0 && EXPERTS % rule.groups == 0);
     if (row >= rows) return;
     ids += static_cast<long long>(row) * rule.top_k;
     weights += static_cast<long long>(row) * rule.top_k;

@@ -278,6 +278,7 @@ __device__ __forceinline__ void sample_rows(const float* logits, const float* te
     const long long at = blockIdx.x / SAMPLE_BLOCKS;
     const int rank = block_of_cluster(), each = 4 * ceil_div(vocab, 4 * SAMPLE_BLOCKS);
     const int first = min(rank * each, vocab), count = min(each, vocab - first);
+    TENON_ASSERT(rank < SAMPLE_BLOCKS && dynamic_shared_bytes() >= each * sizeof(float) && first + count <= vocab);
     wait_for_previous();
     start_next();
     if (at >= rows) return;

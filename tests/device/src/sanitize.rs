@@ -25,7 +25,7 @@ pub use harness::{sanitize, suite};
 pub use tool::{Build, Tool};
 
 /// Instances of a template that are run, where nothing else is said.
-const MOST_INSTANCES: usize = 1;
+const MOST_INSTANCES: usize = 2;
 
 /// What `sanitize` is asked for.
 #[derive(clap::Args, Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Options {
     #[arg(long, default_value_t = MOST_INSTANCES)]
     pub most_instances: usize,
     /// Cases of an instance, at most: the smallest.
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 3)]
     pub most_cases: usize,
     /// Where machine code is kept between runs.
     #[arg(long, default_value = "target/tenon-cubins")]
@@ -67,7 +67,7 @@ pub struct Options {
     #[arg(long, default_value = "compute-sanitizer")]
     pub sanitizer: PathBuf,
     /// Instances of a process.
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 13)]
     pub of_process: usize,
     /// Processes that share the device; as many as there are processors where it is not said.
     #[arg(long)]

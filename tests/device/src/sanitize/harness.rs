@@ -161,6 +161,8 @@ pub fn sanitize(options: &Options) -> Result<bool, String> {
     }
     report.rows.sort_by(|a, b| (&a.template, &a.instance, a.build, a.tool).cmp(&(&b.template, &b.instance, b.build, b.tool)));
     report.instances = instances.iter().filter(|i| wanted.iter().any(|(index, _)| i.template == *index)).count();
+    report.skipped = settings.skip.iter().filter(|skip| wanted.iter().any(|(_, t)| t.name == skip.template)).cloned().collect();
+    report.skipped.retain(|skip| tools.contains(&skip.tool));
     report.caps = (options.most_instances.max(1), options.most_cases.max(1));
     let (text, json) = report.texts();
     print!("{text}");
@@ -259,9 +261,10 @@ fn tasks(options: &Options, settings: &Settings, tools: &BTreeSet<Tool>, units: 
     for &tool in tools {
         for (build, units) in Build::ALL.iter().zip(units) {
             // Neighbours are alike, so each process gets some of all.
+            let units: Vec<&Unit> = units.iter().filter(|unit| !skipped(settings, tool, &unit.template)).collect();
             let processes = units.len().div_ceil(options.of_process.max(1)).max(1);
             for process in 0..processes {
-                let mut own: Vec<Unit> = units.iter().skip(process).step_by(processes).cloned().collect();
+                let mut own: Vec<Unit> = units.iter().skip(process).step_by(processes).map(|unit| (*unit).clone()).collect();
                 let fault =
                     planted.iter().find(|one| one.fault.watcher.tool() == tool && one.fault.watcher != Watcher::DeviceAsserts);
                 own.extend(fault.map(|one| Unit { cases: CASES_AT_THE_END, ..one.unit.clone() }));
@@ -272,6 +275,10 @@ fn tasks(options: &Options, settings: &Settings, tools: &BTreeSet<Tool>, units: 
         }
     }
     tasks
+}
+
+fn skipped(settings: &Settings, tool: Tool, template: &str) -> bool {
+    settings.skip.iter().any(|skip| skip.tool == tool && skip.template == template)
 }
 
 fn in_parallel<T: Sync, R: Send>(tasks: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {

@@ -57,11 +57,10 @@ pub fn read(text: &str) -> Log {
             log.errors = Some(log.errors.unwrap_or(0) + errors);
         } else if said.starts_with(' ') {
             // Of what follows the first line of a report, the first place is where it happened.
-            if let Some(record) = open.as_mut().filter(|record| record.kernel.is_none()) {
-                if let Some(place) = said.trim().strip_prefix("at ") {
-                    record.kernel = kernel(place);
-                    record.what = format!("{}, at {}", record.what, place.split(' ').next().unwrap_or(place));
-                }
+            let unplaced = open.as_mut().filter(|record| record.kernel.is_none());
+            if let (Some(record), Some(place)) = (unplaced, said.trim().strip_prefix("at ")) {
+                record.kernel = kernel(place);
+                record.what = format!("{}, at {}", record.what, place.split(' ').next().unwrap_or(place));
             }
         } else if !said.trim().is_empty() && !is_about_itself(said) {
             log.records.extend(open.take());

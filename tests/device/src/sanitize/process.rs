@@ -156,11 +156,9 @@ fn outcomes_of(plan: &Plan, skip: usize, run: &Run) -> Vec<Outcome> {
             State::Over => {}
         }
     }
-    if let (Some(line), false) = (run.lines.last(), run.is_over()) {
-        if matches!(line.state, State::Started | State::LeftOut(_)) {
-            let how = run.ended.as_ref().map_or_else(String::clone, |code| format!("exit status {code}"));
-            outcomes[line.unit - skip].faults.push(format!("{}: the process ended, {how}{}", line.case, asserted(&run.said)));
-        }
+    if let Some(line) = run.lines.last().filter(|line| matches!(line.state, State::Started | State::LeftOut(_))) {
+        let how = run.ended.as_ref().map_or_else(String::clone, |code| format!("exit status {code}"));
+        outcomes[line.unit - skip].faults.push(format!("{}: the process ended, {how}{}", line.case, asserted(&run.said)));
     }
     for (at, outcome) in outcomes.iter_mut().enumerate() {
         let unit = &plan.units[skip + at];

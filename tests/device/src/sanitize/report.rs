@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::process::Outcome;
-use super::settings::Fault;
+use super::settings::{Fault, Skip};
 use super::tool::{Build, Tool};
 
 /// An instance under one tool, in one build.
@@ -69,6 +69,9 @@ impl Seen {
     }
 }
 
+/// The verdicts of one instance.
+type Cells<'a> = BTreeMap<(Build, Tool), &'a Row>;
+
 /// A whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -84,6 +87,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// The planted faults.
     pub seen: Vec<Seen>,
+    /// What tools were not run on.
+    pub skipped: Vec<Skip>,
 }
 
 impl Row {
@@ -113,6 +118,12 @@ impl Row {
 }
 
 impl Report {
+    /// What stands where a tool was not run.
+    fn absent(&self, template: &str, tool: Tool) -> String {
+        let is_skipped = self.skipped.iter().any(|skip| skip.template == template && skip.tool == tool);
+        if is_skipped { "skipped".to_owned() } else { "-".to_owned() }
+    }
+
     /// Text to read, and everything as JSON, whose `failed` counts what is not as it must be.
     pub fn texts(&self) -> (String, Value) {
         let mut text = String::new();
@@ -122,7 +133,7 @@ impl Report {
             all.dedup();
             all
         };
-        let mut by_instance: BTreeMap<(&str, &str), BTreeMap<(Build, Tool), &Row>> = BTreeMap::new();
+        let mut by_instance: BTreeMap<(&str, &str), Cells> = BTreeMap::new();
         for row in &self.rows {
             by_instance.entry((&row.template, &row.instance)).or_default().insert((row.build, row.tool), row);
         }
@@ -134,13 +145,17 @@ impl Report {
             text += &format!("{:<52}", format!("build {build}"));
             of_build.iter().for_each(|(_, tool)| text += &format!(" {:>11}", tool.name()));
             text += "\n";
-            for ((_, instance), cells) in &by_instance {
+            for ((template, instance), cells) in &by_instance {
                 text += &format!("{instance:<52}");
                 for column in &of_build {
-                    text += &format!(" {:>11}", cells.get(*column).map_or_else(|| "-".to_owned(), |row| row.cell()));
+                    text +=
+                        &format!(" {:>11}", cells.get(*column).map_or_else(|| self.absent(template, column.1), |row| row.cell()));
                 }
                 text += "\n";
             }
+        }
+        for skip in &self.skipped {
+            text += &format!("skipped {} under {}: {}\n", skip.template, skip.tool, skip.why);
         }
         for row in self.rows.iter().filter(|row| !row.outcome.is_clean()) {
             let outcome = &row.outcome;
@@ -176,9 +191,10 @@ impl Report {
             self.seconds
         );
         text += &format!(
-            "{clean} of {} verdicts are clean, {seen} of {} planted faults seen, {failed} failed\n",
+            "{clean} of {} verdicts are clean, {seen} of {} planted faults seen, {} skipped, {failed} failed\n",
             self.rows.len(),
-            self.seen.len()
+            self.seen.len(),
+            self.skipped.len()
         );
         let faults: Vec<Value> = self
             .seen
@@ -187,11 +203,13 @@ impl Report {
                 json!({ "name": seen.name, "why": seen.why, "watcher": seen.watcher, "instance": seen.instance, "seen": seen.text, "instead": seen.instead })
             })
             .collect();
+        let skipped: Vec<Value> =
+            self.skipped.iter().map(|skip| json!({ "template": skip.template, "tool": skip.tool, "why": skip.why })).collect();
         let json = json!({
             "sanitizer": self.version, "seconds": self.seconds, "passed": clean + seen, "failed": failed,
             "instances": by_instance.len(), "of_instances": self.instances, "most_instances": self.caps.0, "most_cases": self.caps.1,
             "cases_left_out": left_out.values().sum::<usize>(), "runs": cases,
-            "verdicts": self.rows.iter().map(Row::json).collect::<Vec<_>>(), "planted": faults,
+            "verdicts": self.rows.iter().map(Row::json).collect::<Vec<_>>(), "planted": faults, "skipped": skipped,
         });
         (text, json)
     }
@@ -226,7 +244,14 @@ mod tests {
             row("op_a", Tool::Racecheck, clean()),
             row("op_b", Tool::Racecheck, reported),
         ];
+        let skipped = vec![Skip { tool: Tool::Memcheck, template: "op".to_owned(), why: "it takes too long".to_owned() }];
         let report = Report { instances: 5, caps: (2, 6), rows, ..Report::default() };
+        let with_skip = Report { skipped, ..report.clone() }.texts().0;
+        assert!(
+            with_skip.contains("skipped op under memcheck: it takes too long\n") && with_skip.contains(", 1 skipped, 1 failed"),
+            "{with_skip}"
+        );
+        assert_eq!(with_skip.lines().nth(2).unwrap_or_default().split_whitespace().nth(1), Some("skipped"));
         let (text, json) = report.texts();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["build", "release", "memcheck", "racecheck"]);
@@ -239,7 +264,7 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(text.ends_with("2 of 3 verdicts are clean, 0 of 0 planted faults seen, 1 failed\n"), "{text}");
+        assert!(text.ends_with("2 of 3 verdicts are clean, 0 of 0 planted faults seen, 0 skipped, 1 failed\n"), "{text}");
         assert_eq!((&json["failed"], &json["verdicts"][2]["clean"]), (&1.into(), &false.into()));
     }
 

@@ -14,9 +14,24 @@ pub struct Settings {
     /// What a kernel may read of memory that it also writes.
     #[serde(default)]
     pub reads: Vec<Reads>,
+    /// What a tool is not run on.
+    #[serde(default)]
+    pub skip: Vec<Skip>,
     /// Faults that are planted.
     #[serde(default)]
     pub fault: Vec<Fault>,
+}
+
+/// A template that a tool is not run on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Skip {
+    /// The tool.
+    pub tool: Tool,
+    /// The template.
+    pub template: String,
+    /// Why not, for every report.
+    pub why: String,
 }
 
 /// An argument that a kernel reads although it may write it.
@@ -141,6 +156,9 @@ mod tests {
             for name in read.when.keys() {
                 assert!(template.args.iter().any(|a| a.name == *name && a.ty == "int"), "{} {name}", read.template);
             }
+        }
+        for skip in &settings.skip {
+            assert!(templates.iter().any(|t| t.name == skip.template) && !skip.why.is_empty(), "{}", skip.template);
         }
         for fault in &settings.fault {
             let template = templates.iter().find(|t| t.name == fault.template).unwrap_or_else(|| panic!("{}", fault.name));
