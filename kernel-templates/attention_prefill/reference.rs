@@ -30,7 +30,7 @@ pub fn cases(params: &Params) -> Vec<Case> {
         case("sinks", 16, &[(0, 40), (129, 20)], Options { sinks: true, ..Options::default() }),
         case("scores far apart", 48, &[(long, tokens), (0, 140)], Options { far_apart: true, ..Options::default() }),
         case("soft cap", 64, &[(100, 30), (9, 2)], Options { soft_cap: 3.0, ..Options::default() }),
-        case("soft cap, window, sinks", 16, &[(300, 17)], Options { soft_cap: 50.0, sinks: true, window: 128, ..Options::default() }),
+        case("soft cap, window, sinks", 16, &[(300, 17)], Options { soft_cap: 50.0, sinks: true, ..windowed(128) }),
         finish("a page that is none", broken, 2),
     ]
 }

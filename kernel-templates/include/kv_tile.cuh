@@ -13,7 +13,8 @@ __device__ __forceinline__ int page_entry(const Step& step, int sequence, int po
     return step.pages[static_cast<long long>(sequence) * step.table_stride + static_cast<unsigned>(position) / static_cast<unsigned>(step.page_size)];
 }
 
-// The row of a cache [pages, 2, heads, page_size] that holds the keys of `position`, given its table entry.
+// The row of a cache [pages, 2, heads, page_size] that holds the keys of `position`, given its table entry. Caches have fewer than 2^31 rows:
+// of 64 dimensions that many would take 256 GB.
 __device__ __forceinline__ int key_row(const Step& step, int entry, int position, int head, int heads) {
     TENON_ASSERT(position >= 0 && head >= 0 && head < heads && step.page_size % KV_BLOCK == 0);
     const int page = checked(step, entry, step.pages_of_cache, ERROR_PAGE);
@@ -21,7 +22,7 @@ __device__ __forceinline__ int key_row(const Step& step, int entry, int position
     return (page * 2 * heads + head) * step.page_size + place;
 }
 
-// The byte at which it starts.
+// The byte at which that row starts.
 __device__ __forceinline__ long long key_offset(const Step& step, int entry, int position, int head, int heads, int row_bytes) {
     return static_cast<long long>(key_row(step, entry, position, head, heads)) * row_bytes;
 }
