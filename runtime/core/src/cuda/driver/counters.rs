@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys;
 
-use super::{Context, call};
 use crate::cuda::CudaError;
 
 /// The kernels that are loaded on one device, and where each counts.
@@ -36,6 +35,21 @@ impl Counters {
     pub(super) fn unloaded(&self, module: sys::CUmodule) {
         self.all().retain(|loaded| loaded.module != module as usize);
     }
+
+    /// What the counters of all kernels say, or those of one instance, which `read` is given the place of: by instance. No module of the list is
+    /// unloaded meanwhile.
+    pub(super) fn sum(
+        &self,
+        only: Option<&str>,
+        mut read: impl FnMut(sys::CUdeviceptr) -> Result<u64, CudaError>,
+    ) -> Result<BTreeMap<String, u64>, CudaError> {
+        let all = self.all();
+        let mut counted = BTreeMap::new();
+        for (instance, counter) in wanted(&all, only)? {
+            *counted.entry(instance).or_default() += read(counter)?;
+        }
+        Ok(counted)
+    }
 }
 
 /// Where the counters of some instances are: one instance may be loaded several times.
@@ -49,26 +63,6 @@ fn wanted(all: &[Loaded], only: Option<&str>) -> Result<Vec<(String, sys::CUdevi
     match only {
         Some(instance) if found.is_empty() => Err(CudaError::NotLoaded { instance: instance.to_owned() }),
         _ => Ok(found),
-    }
-}
-
-impl Context {
-    /// How often the kernels that are loaded were launched since each was loaded, by instance: all of them, or one. Waits for what runs.
-    pub(in crate::cuda) fn counted(&self, only: Option<&str>) -> Result<BTreeMap<String, u64>, CudaError> {
-        // While this is held, no module is unloaded.
-        let all = self.counters.all();
-        let wanted = wanted(&all, only)?;
-        self.synchronise()?;
-        let mut counted = BTreeMap::new();
-        for (instance, counter) in wanted {
-            let mut bytes = [0u8; 8];
-            // SAFETY: the variable has eight bytes, which was compared when its module was loaded, and the module is still loaded: it leaves
-            // the list, under its lock, before it is unloaded. The copy is waited for before the borrow ends.
-            unsafe { call!(cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), counter, bytes.len(), self.stream)) }?;
-            self.synchronise()?;
-            *counted.entry(instance).or_default() += u64::from_le_bytes(bytes);
-        }
-        Ok(counted)
     }
 }
 
@@ -86,20 +80,22 @@ mod tests {
         counters.loaded(module(1), "add", Some(16));
         counters.loaded(module(2), "act_silu", Some(32));
         counters.loaded(module(3), "add", Some(48));
-        let of = |only| wanted(&counters.all(), only).unwrap().into_iter().map(|(_, at)| at).collect::<Vec<_>>();
-        assert_eq!((of(Some("add")), of(Some("act_silu")), of(None)), (vec![16, 48], vec![32], vec![16, 32, 48]));
+        // Each counter has counted as many as its address.
+        let sum = |only| counters.sum(only, Ok).unwrap().into_iter().collect::<Vec<_>>();
+        assert_eq!(sum(Some("add")), [("add".to_owned(), 64)]);
+        assert_eq!(sum(None), [("act_silu".to_owned(), 32), ("add".to_owned(), 64)]);
         counters.unloaded(module(1));
-        assert_eq!((of(Some("add")), of(None)), (vec![48], vec![32, 48]));
+        assert_eq!(sum(None), [("act_silu".to_owned(), 32), ("add".to_owned(), 48)]);
     }
 
     #[test]
     fn what_does_not_count_is_an_error_and_no_zero() {
         let counters = Counters::default();
-        assert_eq!(wanted(&counters.all(), None), Ok(Vec::new()));
+        assert_eq!(counters.sum(None, Ok), Ok(BTreeMap::new()));
         counters.loaded(module(1), "add", Some(16));
         counters.loaded(module(2), "act_silu", None);
-        let error = |only| wanted(&counters.all(), only).unwrap_err().to_string();
-        assert!(wanted(&counters.all(), Some("add")).is_ok());
+        let error = |only| counters.sum(only, Ok).unwrap_err().to_string();
+        assert!(counters.sum(Some("add"), Ok).is_ok());
         assert_eq!(error(Some("scale")), "kernel scale is not loaded on this device");
         let uncounted = "kernel act_silu does not count its launches: build with the feature count-launches";
         assert_eq!((error(Some("act_silu")).as_str(), error(None).as_str()), (uncounted, uncounted));

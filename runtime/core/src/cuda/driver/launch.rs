@@ -1,5 +1,6 @@
 //! The calls of the CUDA driver about kernels, events and graphs.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::Arc;
 
@@ -242,6 +243,21 @@ impl Drop for Function {
             // SAFETY: the module is this one's own; the driver waits for launches of its kernels.
             let _ = unsafe { call!(cuModuleUnload(self.module)) };
         }
+    }
+}
+
+impl Context {
+    /// How often the kernels that are loaded were launched since each was loaded, by instance: all of them, or one. Waits for what runs.
+    pub(in crate::cuda) fn counted(&self, only: Option<&str>) -> Result<BTreeMap<String, u64>, CudaError> {
+        self.synchronise()?;
+        self.counters().sum(only, |counter| {
+            let mut bytes = [0u8; 8];
+            // SAFETY: the variable has eight bytes, which `Function::load` compared, and its module is still loaded: it leaves the list, which
+            // is held here, before it is unloaded. The copy is waited for before the borrow ends.
+            unsafe { call!(cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), counter, bytes.len(), self.stream)) }?;
+            self.synchronise()?;
+            Ok(u64::from_le_bytes(bytes))
+        })
     }
 }
 
