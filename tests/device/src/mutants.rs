@@ -19,7 +19,7 @@ mod written;
 use std::path::PathBuf;
 
 pub use automatic::automatic;
-pub use change::{Change, Mutant, Origin, apply};
+pub use change::{Change, Mutant, Origin};
 pub use choose::choose;
 #[cfg(feature = "cuda")]
 pub use device::child;
