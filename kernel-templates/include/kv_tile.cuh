@@ -9,14 +9,12 @@ constexpr int KV_BLOCK = 16;
 // The page table's entry for a position; 0 from `limit` on, where nothing is cached and the table may have ended.
 __device__ __forceinline__ int page_entry(const Step& step, int sequence, int position, int limit) {
     if (position >= limit) return 0;
-    TENON_ASSERT(sequence >= 0 && position / step.page_size < step.table_stride);
     return step.pages[static_cast<long long>(sequence) * step.table_stride + static_cast<unsigned>(position) / static_cast<unsigned>(step.page_size)];
 }
 
 // The row of a cache [pages, 2, heads, page_size] that holds the keys of `position`, given its table entry. Caches have fewer than 2^31 rows:
 // of 64 dimensions that many would take 256 GB.
 __device__ __forceinline__ int key_row(const Step& step, int entry, int position, int head, int heads) {
-    TENON_ASSERT(position >= 0 && head >= 0 && head < heads && step.page_size % KV_BLOCK == 0);
     const int page = checked(step, entry, step.pages_of_cache, ERROR_PAGE);
     const int place = static_cast<unsigned>(position) % static_cast<unsigned>(step.page_size);
     return (page * 2 * heads + head) * step.page_size + place;

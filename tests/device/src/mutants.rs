@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 pub use automatic::automatic;
 pub use build::differs;
-pub use change::{Change, Mutant, Origin, apply};
+pub use change::{Change, Mutant, Origin};
 pub use choose::choose;
 #[cfg(feature = "cuda")]
 pub use device::worker;

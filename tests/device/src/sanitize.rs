@@ -25,7 +25,7 @@ pub use harness::{sanitize, suite};
 pub use tool::{Build, Tool};
 
 /// Instances of a template that are run, where nothing else is said.
-const MOST_INSTANCES: usize = 2;
+const MOST_INSTANCES: usize = 1;
 
 /// What `sanitize` is asked for.
 #[derive(clap::Args, Clone, Debug)]

@@ -216,13 +216,14 @@ fn plant_all<'a>(
             .find(|(_, template)| template.name == fault.template)
             .ok_or_else(|| format!("{}: there is no template `{}`", fault.name, fault.template))?;
         let folder = options.folder.join("planted").join(&fault.name);
-        let changed = plant(fault, &options.templates, template, &folder)?;
+        plant(fault, &options.templates, template, &folder)?;
         let nvcc = &builds[usize::from(fault.watcher == Watcher::DeviceAsserts)];
         let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
         for instance in choose(&own) {
             // Its kernel has the name of the fault, by which reports of it are known.
             let named = Instance { name: fault.name.clone(), ..instance.clone() };
-            let jobs = [job(&options.templates, template, &named)?, job(&folder, &changed, &named)?];
+            let mut jobs = [job(&options.templates, template, &named)?, job(&options.templates, template, &named)?];
+            jobs[1].include.insert(0, folder.clone());
             let cubins = nvcc.compile(&jobs, 1).map_err(|failures| format!("{}: {}", fault.name, failures[0]))?;
             if cubins[0].bytes == cubins[1].bytes {
                 continue;

@@ -1,26 +1,25 @@
-//! Faults that are planted in templates, each in a folder of its own.
+//! Faults that are planted in templates: the changed header stands in a folder of its own, before the template's among those of headers.
 
 use std::path::Path;
 
-use crate::mutants::{Change, apply};
+use crate::mutants::Change;
 use crate::template::Template;
 
 use super::settings::Fault;
 
-/// What a fault does to the text of its template.
+/// What a fault does to the header of its template.
 pub fn change(fault: &Fault) -> Change {
-    let file = fault.file.clone().unwrap_or_else(|| format!("{}.cuh", fault.template));
-    Change::Replace { file, find: fault.find.clone(), replace: fault.replace.clone() }
+    Change::Replace { file: format!("{}.cuh", fault.template), find: fault.find.clone(), replace: fault.replace.clone() }
 }
 
-/// Plants a fault in `folder`, and gives the template as it stands there.
+/// Writes the changed header of a template to `folder`.
 ///
 /// # Errors
-/// A text that does not stand exactly once in its file, and files that cannot be copied.
-pub fn plant(fault: &Fault, templates: &Path, template: &Template, folder: &Path) -> Result<Template, String> {
-    if folder.exists() {
-        // A folder of an earlier run may hold files that there are no more.
-        std::fs::remove_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    }
-    apply(&change(fault), templates, template, folder).map_err(|e| format!("{}: {e}", fault.name))
+/// A text that does not stand exactly once in the header, and files that cannot be written.
+pub fn plant(fault: &Fault, templates: &Path, template: &Template, folder: &Path) -> Result<(), String> {
+    let changed = change(fault).text(templates, &template.name).map_err(|e| format!("{}: {e}", fault.name))?;
+    let (_, text) = changed.ok_or_else(|| format!("{}: it changes no file", fault.name))?;
+    let path = folder.join(format!("{}.cuh", template.name));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    written.map_err(|e| format!("{}: {e}", path.display()))
 }

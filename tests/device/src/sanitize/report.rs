@@ -232,7 +232,7 @@ mod tests {
     fn fault(watcher: Watcher, shows: &str) -> Fault {
         let text = String::new;
         let (name, template) = ("planted".to_owned(), "op".to_owned());
-        Fault { name, watcher, template, file: None, find: text(), replace: text(), shows: shows.to_owned(), why: text() }
+        Fault { name, watcher, template, find: text(), replace: text(), shows: shows.to_owned(), why: text() }
     }
 
     #[test]

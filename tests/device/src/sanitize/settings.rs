@@ -88,7 +88,7 @@ impl Watcher {
     }
 }
 
-/// A fault that is planted in a template: a text that stands exactly once in a file is another.
+/// A fault that is planted in a template: a text that stands exactly once in its header is another.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -98,8 +98,6 @@ pub struct Fault {
     pub watcher: Watcher,
     /// In which template.
     pub template: String,
-    /// The file, under the template's folder; `include/` ones are shared. The template's own header where it is absent.
-    pub file: Option<String>,
     /// The text.
     pub find: String,
     /// The other.
