@@ -356,3 +356,22 @@ impl Naming<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_stands_beside_the_model_and_not_in_the_middle_of_a_name() {
+        let head =
+            |family, prefix| Role::LmHead.name(&Naming { format: CheckpointFormat::Hf, family, prefix, fused_delta_net: false });
+        for (prefix, name) in [
+            (None, "lm_head.weight"),
+            (Some("model.language_model.layers.{layer}"), "lm_head.weight"),
+            (Some("language_model.model.layers.{layer}"), "language_model.lm_head.weight"),
+        ] {
+            assert_eq!(head(Names::Qwen, prefix).as_deref(), Some(name));
+        }
+        assert_eq!(head(Names::Nemotron, None).as_deref(), Some("lm_head.weight"));
+    }
+}
