@@ -15,6 +15,7 @@ mod device;
 mod goldens;
 mod harness;
 mod parallel;
+mod plan;
 mod process;
 mod report;
 mod sanitize;
@@ -55,7 +56,7 @@ pub struct Options {
     /// Where each mutant gets a folder. Those that are not caught are left there.
     #[arg(long, default_value = "target/tenon-mutants")]
     pub folder: PathBuf,
-    /// Where the results go as JSON.
+    /// Where the results go as JSON, anew after each mutant.
     #[arg(long)]
     pub json: Option<PathBuf>,
     /// Automatic mutants of a template, at most.
@@ -67,6 +68,9 @@ pub struct Options {
     /// Seconds on the device after which a mutant counts as caught.
     #[arg(long, default_value_t = 10.0)]
     pub timeout: f64,
+    /// Seconds after which no mutant is begun: those that are left fail.
+    #[arg(long, default_value_t = f64::INFINITY)]
+    pub seconds: f64,
     /// NVIDIA's compute-sanitizer.
     #[arg(long, default_value = "compute-sanitizer")]
     pub sanitizer: PathBuf,

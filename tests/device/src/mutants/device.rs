@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::BufRead;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 use tenon_device_cases::{Case, Expected, Value, from_bf16, from_e4m3};
 
@@ -22,20 +24,38 @@ use super::verdict::{Gate, How};
 /// Cases of so many instances are kept: neighbouring tasks are of one template.
 const KEPT: usize = 8;
 
+/// Tasks that came and are not done.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
 /// Does the tasks that come line by line, until there are no more or a mutant has crashed: what it did to the context would be told of the
-/// next one.
+/// next one. Where the lines end before a task is done, nobody waits for it any more, and the process ends at once.
 ///
 /// # Errors
 /// A line that is no task, a file that cannot be read or written, and no device.
 pub fn worker(options: &WorkerOptions) -> Result<bool, String> {
     let templates = Template::all(&options.templates)?;
     let mut worker = Worker { options, templates, instances: Vec::new(), gpu: None, kept: VecDeque::new() };
-    for line in std::io::stdin().lock().lines() {
-        let task: Task = serde_json::from_str(&line.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+    let (send, tasks) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            OPEN.fetch_add(1, Ordering::SeqCst);
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+        // An endless kernel would hold the device, and a process that exits in good order waits for it.
+        if OPEN.load(Ordering::SeqCst) > 0 {
+            std::process::abort();
+        }
+    });
+    for line in tasks {
+        let task: Task = serde_json::from_str(&line).map_err(|e| e.to_string())?;
         let mut report = Report::default();
         if let Err(why) = worker.work(&task, &mut report) {
             report.broken = Some(why);
         }
+        // Before the result is seen: whoever sees it may send no more.
+        OPEN.fetch_sub(1, Ordering::SeqCst);
         report.write(&task.result)?;
         if report.broken.is_some() || report.crashed() {
             return Ok(false);

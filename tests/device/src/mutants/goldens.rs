@@ -14,8 +14,9 @@ use crate::template::Template;
 
 use super::build::build;
 use super::change::Mutant;
-use super::harness::{Harness, Plan, Waits};
+use super::harness::{Harness, Waits};
 use super::parallel::Turn;
+use super::plan::Plan;
 use super::process::watch_goldens;
 use super::verdict::Verdict;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tenon_compiler::driver::nvcc::{self, Nvcc};
@@ -16,11 +16,12 @@ use crate::template::Template;
 use super::build::{Refusal, build};
 use super::change::{Mutant, Origin, apply};
 use super::parallel::{Turn, in_parallel, shard};
+use super::plan::{Control, Plan};
 use super::process::{Task, Worker};
 use super::report::{Demands, Row, faults, totals};
 use super::sanitize::{Tool, under, work_under};
 use super::verdict::{Gate, How, Kill, Verdict};
-use super::{Options, Survivor, automatic, choose, self_test, survivors, written};
+use super::{Options, automatic, self_test, written};
 
 /// So many instances may miss an automatic mutant before it counts as missed. A written one is tried on all that were chosen.
 const AUTOMATIC_TRIES: usize = 4;
@@ -50,36 +51,6 @@ pub(super) struct Harness<'a> {
     started: AtomicUsize,
     /// Whether goldens pass as they are, by the beginning of their names.
     pub(super) goldens: Mutex<BTreeMap<String, Verdict>>,
-}
-
-/// A template with the instances that its mutants are tried on.
-pub(super) struct Plan<'a> {
-    pub(super) template: &'a Template,
-    /// Where its text and `include` stand.
-    pub(super) texts: &'a Path,
-    controls: Vec<Control<'a>>,
-    pub(super) survivors: Vec<Survivor>,
-    /// What the harness makes of its processes on purpose, to test itself.
-    pub(super) start: Start,
-    /// What tells its folders from those of other plans of the template.
-    pub(super) label: &'static str,
-}
-
-/// What the harness makes of a process on purpose, to test itself.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Start {
-    /// Without any case.
-    pub(super) empty: bool,
-    /// To end without a result, once for the kernel as it is and once for each mutant.
-    pub(super) ends_early: bool,
-}
-
-/// An instance as it is: its machine code if it is green, or why it is not.
-struct Control<'a> {
-    instance: &'a Instance,
-    made: OnceLock<Result<Vec<u8>, Verdict>>,
-    /// Whether each tool of the sanitizer finds nothing in it.
-    clean: [OnceLock<bool>; Tool::ALL.len()],
 }
 
 /// What a process runs.
@@ -140,33 +111,40 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
         list.extend(automatic(&options.templates, plan.template, options.automatic)?);
         tasks.extend(list.into_iter().map(|mutant| (plan, mutant)));
     }
-    let mut rows = in_parallel(&tasks, |(plan, mutant)| {
-        let row = harness.one(plan, mutant);
-        println!("{}", row.line());
-        row
-    });
-    rows.sort_by(|a, b| a.template.cmp(&b.template));
     let is_whole = options.only.is_empty() && parts == 1 && !options.compile_only;
+    let known: Mutex<Vec<Row>> = Mutex::default();
+    in_parallel(&tasks, |(plan, mutant)| {
+        let row = if start.elapsed().as_secs_f64() > options.seconds {
+            let verdict = Verdict::Broken(format!("no time was left for it after {:.0} s", options.seconds));
+            Row { template: plan.template.name.clone(), mutant: mutant.clone(), instance: None, verdict, seconds: 0.0 }
+        } else {
+            harness.one(plan, mutant)
+        };
+        println!("{}", row.line());
+        let mut rows = known.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.push(row);
+        // A run that is cut leaves what it knows. That this cannot be written is told at the end.
+        let _ = keep(options, &totals(&rows, &["the run was cut".to_owned()], start.elapsed().as_secs_f64()).1);
+    });
+    let mut rows = known.into_inner().unwrap_or_else(PoisonError::into_inner);
+    rows.sort_by(|a, b| (&a.template, &a.mutant.name).cmp(&(&b.template, &b.mutant.name)));
     let mut faults = faults(&rows, Demands { four: !options.compile_only, gates: is_whole });
     faults.extend(harness.unclean.into_inner().unwrap_or_else(PoisonError::into_inner));
     let seconds = start.elapsed().as_secs_f64();
     let (text, json) = totals(&rows, &faults, seconds);
     println!("{} mutants of {} templates in {seconds:.0} s", rows.len(), plans.len());
     print!("{text}");
-    if let Some(path) = &options.json {
-        std::fs::write(path, json.to_string()).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
+    keep(options, &json)?;
     Ok(json["failed"] == 0)
 }
 
-impl<'a> Plan<'a> {
-    fn new(template: &'a Template, index: usize, instances: &'a [Instance], options: &'a Options) -> Result<Self, String> {
-        let own: Vec<&Instance> = instances.iter().filter(|i| i.template == index).collect();
-        let control = |instance| Control { instance, made: OnceLock::new(), clean: Default::default() };
-        let controls = choose(&own).into_iter().map(control).collect();
-        let survivors = survivors(&options.templates, &template.name)?;
-        Ok(Self { template, texts: &options.templates, controls, survivors, start: Start::default(), label: "" })
-    }
+/// Writes results where they are wanted, whole or not at all.
+fn keep(options: &Options, results: &serde_json::Value) -> Result<(), String> {
+    let Some(path) = &options.json else { return Ok(()) };
+    let half = path.with_extension("half");
+    std::fs::write(&half, results.to_string())
+        .and_then(|()| std::fs::rename(&half, path))
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 impl Harness<'_> {

@@ -31,7 +31,8 @@
 //!   outputs left for other gates.
 //! - `seconds`: of building and running it, waiting for the device left out.
 //! - `gates` of the run: for each gate, how many mutants it kills, and of how many it is the only killer.
-//! - `failed` counts mutants that did not pass, and `faults` of the run as a whole.
+//! - `failed` counts mutants that did not pass, and `faults` of the run as a whole. The file is written anew after each mutant: until the end
+//!   one of the faults is that the run was cut.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! Mutants whose verdicts are known: what a run of the harness begins with.
 
 use super::change::{Change, Mutant, Origin, apply, read};
-use super::harness::{Harness, Plan, Start};
+use super::harness::Harness;
 use super::parallel::in_parallel;
+use super::plan::{Plan, Start};
 use super::verdict::{Gate, How, Verdict};
 use super::{Survivor, change};
 
