@@ -4,7 +4,6 @@
 #include "product_rows.cuh"
 #include "quants.cuh"
 #include "step.cuh"
-#include "streamed.cuh"
 #include "warp.cuh"
 
 // The low parts of weights: what bf16 takes from them when it rounds to `high`, as pairs.
@@ -228,7 +227,7 @@ template <class F, int ROWS> struct Product {
 // Products of a few rows by the blocks of a launch. Floats have a block per tile of OUTS outputs. Of weights with scales a tile is little to
 // read: the launch has as many blocks as the device holds, and each goes through several tiles.
 template <class F, int ROWS> struct FewRows {
-    static constexpr bool SCALED = Planes<F>::SCALED, STREAMED = ROWS == 1 && StreamedUnit<F>::EXISTS, QUANTS = SCALED && (ROWS <= 4 || Planes<F>::EXACT);
+    static constexpr bool SCALED = Planes<F>::SCALED, QUANTS = SCALED && ROWS <= 4;
     static constexpr int WARPS = Product<F, ROWS>::WARPS, OUTS = Product<F, ROWS>::OUTS;
     // Blocks that a multiprocessor holds, so that enough loads are in flight.
     static constexpr int BLOCKS = ROWS > 1 && (SCALED || (std::is_same_v<F, f32> && ROWS > 8)) ? 1 : 2;
@@ -240,25 +239,13 @@ template <class F, int ROWS> struct FewRows {
         using Shared = typename Product<F, ROWS>::Shared;
         if constexpr (QUANTS) {
             using Q = Quants<F, ROWS>;
-            using S = std::conditional_t<STREAMED, StreamedRow<F, WARPS, OUTS>, Q>;
             static_assert(Q::WARPS == WARPS && Q::OUTS == OUTS, "one launch serves rows of any length");
-            union Room {
-                Shared tile;
-                typename Q::Shared quants;
-                typename S::Shared streamed;
-            };
-            __shared__ __align__(16) Room room;
-            if (in % Planes<F>::CHUNK != 0) {
-                each_tile(row_of, tiles, x, in, rows, room.tile, finish);
-                return;
+            __shared__ __align__(16) unsigned char room[sizeof(Shared) > sizeof(typename Q::Shared) ? sizeof(Shared) : sizeof(typename Q::Shared)];
+            if (in % Planes<F>::CHUNK == 0) {
+                Q::run(row_of, tiles, x, in, rows, *reinterpret_cast<typename Q::Shared*>(room), finish);
+            } else {
+                each_tile(row_of, tiles, x, in, rows, *reinterpret_cast<Shared*>(room), finish);
             }
-            if constexpr (STREAMED) {
-                if (in <= S::LONGEST) {
-                    S::run(row_of, tiles, x, in, room.streamed, finish);
-                    return;
-                }
-            }
-            Q::run(row_of, tiles, x, in, rows, room.quants, finish);
         } else {
             __shared__ Shared shared;
             each_tile(row_of, tiles, x, in, rows, shared, finish);
