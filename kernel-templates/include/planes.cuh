@@ -24,12 +24,13 @@ template <int BLOCK_LEN, int A, int B = 0, int C = 0, int D = 0> struct PlaneOff
 // `load` fills (a Raw{} is finite weights); `start` is the first element of a segment. `scales` is the row of the table that
 // fp8 has apart, one per 128 columns; other formats do not read it. Where weights are SCALED, `pairs` are the quants of a segment as
 // bf16, exactly, in the order in which they are cheapest: of every 2 * APART neighbours, the first with the one APART behind it, and so on.
+// Where quants times scales are exact in bf16 too (EXACT), `weights` are these of all segments, in the same order and less the factor WEIGHTS.
 template <class F> struct Planes;
 
 // What floats have in common: no scales, one segment.
 template <int LEN, int BYTES> struct FloatPlanes : PlaneOffsets<1, BYTES> {
     static constexpr int CHUNK = LEN, SEGMENTS = 1, SEGMENT = LEN;
-    static constexpr bool SCALED = false, OFFSET = false;
+    static constexpr bool SCALED = false, OFFSET = false, EXACT = false;
     struct Raw { uint4 q = {}; };
     __device__ static Raw load(const unsigned char* row, int, int chunk, const float*) { return {stream_16(row + 16 * chunk)}; }
     __device__ static int start(int chunk, int) { return LEN * chunk; }
@@ -60,7 +61,7 @@ template <> struct Planes<bf16> : FloatPlanes<8, 2> {
 
 template <> struct Planes<fp8_e4m3> : PlaneOffsets<1, 1> {
     static constexpr int CHUNK = 16, SEGMENTS = 1, SEGMENT = 16;
-    static constexpr bool SCALED = true, OFFSET = false;
+    static constexpr bool SCALED = true, OFFSET = false, EXACT = false;
     struct Raw { uint4 q = {}; float d = 0.0f; };
     __device__ static Raw load(const unsigned char* row, int, int chunk, const float* scales) {
         return {stream_16(row + 16 * chunk), __ldg(scales + chunk / 8)};
@@ -82,7 +83,7 @@ template <> struct Planes<fp8_e4m3> : PlaneOffsets<1, 1> {
 
 template <> struct Planes<q8_0> : PlaneOffsets<32, 32, 2> {
     static constexpr int CHUNK = 16, SEGMENTS = 1, SEGMENT = 16;
-    static constexpr bool SCALED = true, OFFSET = false;
+    static constexpr bool SCALED = true, OFFSET = false, EXACT = false;
     struct Raw { uint4 q = {}; unsigned d = 0; };
     __device__ static Raw load(const unsigned char* row, int in, int chunk, const float*) {
         return {stream_16(row + 16 * chunk), cached_2(row + second(in) + 2 * (chunk / 2))};
@@ -111,7 +112,7 @@ template <> struct Planes<q8_0> : PlaneOffsets<32, 32, 2> {
 template <int D_BYTES, bool FIFTH, int ZERO> struct NibblePlanes : PlaneOffsets<32, 16, FIFTH ? 4 : D_BYTES, FIFTH ? D_BYTES : 0> {
     using Base = PlaneOffsets<32, 16, FIFTH ? 4 : D_BYTES, FIFTH ? D_BYTES : 0>;
     static constexpr int CHUNK = 32, SEGMENTS = 2, SEGMENT = 16;
-    static constexpr bool SCALED = true, OFFSET = D_BYTES == 4;
+    static constexpr bool SCALED = true, OFFSET = D_BYTES == 4, EXACT = false;
     struct Raw { uint4 q = {}; unsigned d = 0, high = 0; };
     __device__ static unsigned scales_of(const unsigned char* row, int in, int block) {
         const unsigned char* at = row + (FIFTH ? Base::third(in) : Base::second(in)) + D_BYTES * block;
@@ -158,7 +159,7 @@ template <> struct Planes<q5_1> : NibblePlanes<4, true, 0> {};
 template <bool FIFTH> struct GroupPlanes : PlaneOffsets<256, 128, FIFTH ? 32 : 16, FIFTH ? 16 : 0> {
     using Base = PlaneOffsets<256, 128, FIFTH ? 32 : 16, FIFTH ? 16 : 0>;
     static constexpr int CHUNK = 32, SEGMENTS = 2, SEGMENT = 16;
-    static constexpr bool SCALED = true, OFFSET = true;
+    static constexpr bool SCALED = true, OFFSET = true, EXACT = false;
     struct Raw { uint4 q = {}, high = {}, scales = {}; int pair = 0; };
     __device__ static uint4 scales_of(const unsigned char* row, int in, int block) {
         return cached_16(row + (FIFTH ? Base::third(in) : Base::second(in)) + 16 * block);
@@ -214,7 +215,7 @@ template <> struct Planes<q5_k> : GroupPlanes<true> {};
 // bits, of which each pair serves 32 elements. A chunk is 16 bytes of nibbles.
 template <> struct Planes<q6_k> : PlaneOffsets<256, 128, 64, 16, 2> {
     static constexpr int CHUNK = 32, SEGMENTS = 2, SEGMENT = 16;
-    static constexpr bool SCALED = true, OFFSET = false;
+    static constexpr bool SCALED = true, OFFSET = false, EXACT = false;
     struct Raw { uint4 q = {}, high = {}; uint2 scales = {}; unsigned d = 0; int at = 0; };
     __device__ static Raw load(const unsigned char* row, int in, int chunk, const float*) {
         int half = chunk / 4;
@@ -252,7 +253,7 @@ template <> struct Planes<q6_k> : PlaneOffsets<256, 128, 64, 16, 2> {
 // Two blocks of 16 make a chunk. Neighbours share a byte.
 template <> struct Planes<nvfp4> : PlaneOffsets<16, 8, 1> {
     static constexpr int CHUNK = 32, SEGMENTS = 2, SEGMENT = 16;
-    static constexpr bool SCALED = true, OFFSET = false;
+    static constexpr bool SCALED = true, OFFSET = false, EXACT = true;
     struct Raw { uint4 q = {}; unsigned d = 0; };
     __device__ static Raw load(const unsigned char* row, int in, int chunk, const float*) {
         return {stream_16(row + 16 * chunk), cached_2(row + second(in) + 2 * chunk)};
@@ -279,6 +280,26 @@ template <> struct Planes<nvfp4> : PlaneOffsets<16, 8, 1> {
             pairs[4 * i + 2] = pair_of_e2m1<2>(q[i]), pairs[4 * i + 3] = pair_of_e2m1<3>(q[i]);
         }
     }
+    // Weights are 2^-8 of what they stand for: a scale of up to 448 times 2^126, by which a quant's bits are multiplied, would overflow.
+    static constexpr float WEIGHTS = 256.0f;
+    // The two scales of 32 neighbours, each as a pair, with that factor.
+    __device__ static void scale_pairs(unsigned two, unsigned (&pairs)[2]) {
+        constexpr unsigned UP_SCALE = 0x7b807b80u, UP = 0x7a807a80u;  // 2^120, 2^118
+        const unsigned high = __byte_perm(two, 0, 0x1404), bits = and_or(high, 0x80008000u, high >> 4 & 0x07f007f0u);
+        const unsigned both = multiply_pairs(multiply_pairs(bits, UP_SCALE), UP);
+        pairs[0] = __byte_perm(both, 0, 0x1010), pairs[1] = __byte_perm(both, 0, 0x3232);
+    }
+    // Eight neighbours times their scale.
+    __device__ static void weights(unsigned word, unsigned scale, unsigned* pairs) {
+        pairs[0] = multiply_pairs(bits_of_e2m1<0>(word), scale), pairs[1] = multiply_pairs(bits_of_e2m1<1>(word), scale);
+        pairs[2] = multiply_pairs(bits_of_e2m1<2>(word), scale), pairs[3] = multiply_pairs(bits_of_e2m1<3>(word), scale);
+    }
+    __device__ static void weights(const Raw& r, unsigned (&pairs)[2][8]) {
+        unsigned scales[2];
+        scale_pairs(r.d, scales);
+        weights(r.q.x, scales[0], pairs[0]), weights(r.q.y, scales[0], pairs[0] + 4);
+        weights(r.q.z, scales[1], pairs[1]), weights(r.q.w, scales[1], pairs[1] + 4);
+    }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {
         unsigned q = cached_1(row + k / 2) >> (4 * (k % 2)) & 15;
         float w[4];
@@ -289,7 +310,7 @@ template <> struct Planes<nvfp4> : PlaneOffsets<16, 8, 1> {
 
 template <> struct Planes<mxfp4> : PlaneOffsets<32, 16, 1> {
     static constexpr int CHUNK = 32, SEGMENTS = 2, SEGMENT = 16;
-    static constexpr bool SCALED = true, OFFSET = false;
+    static constexpr bool SCALED = true, OFFSET = false, EXACT = true;
     struct Raw { uint4 q = {}; unsigned d = 0; };
     __device__ static Raw load(const unsigned char* row, int in, int chunk, const float*) {
         return {stream_16(row + 16 * chunk), cached_1(row + second(in) + chunk)};
@@ -309,6 +330,17 @@ template <> struct Planes<mxfp4> : PlaneOffsets<32, 16, 1> {
         for (int i = 0; i < 4; i++) {
             pairs[2 * i] = segment ? pair_of_e2m1<1>(q[i]) : pair_of_e2m1<0>(q[i]);
             pairs[2 * i + 1] = segment ? pair_of_e2m1<3>(q[i]) : pair_of_e2m1<2>(q[i]);
+        }
+    }
+    static constexpr float WEIGHTS = 1.0f;
+    __device__ static void weights(const Raw& r, unsigned (&weights)[2][8]) {
+        const float power = power_of_two(r.d);
+        const unsigned scale = pack_bf16(power, power);
+#pragma unroll
+        for (int segment = 0; segment < 2; segment++) {
+            pairs(r, segment, weights[segment]);
+#pragma unroll
+            for (int i = 0; i < 8; i++) weights[segment][i] = multiply_pairs(weights[segment][i], scale);
         }
     }
     __device__ static float element(const unsigned char* row, int in, int k, const float*) {

@@ -1,9 +1,10 @@
 // Products of up to four rows of activations with stored quants: blocks stay, each warp holds its part of the activations in registers, and
-// rows of weights pass by. Quants are exact in bf16, and their scales are multiplied in f32 afterwards.
+// rows of weights pass by. Quants are exact in bf16, and their scales are multiplied in f32 afterwards, or before where that is exact too.
 //
 // Rows of weights are the rows of the tensor cores' tile. The chunks of four lanes have scales of their own, so that their sums stay apart:
 // a column has activations of one of four chunks, and zeros for the others, and two rows of activations are a tile of columns. One row has a
-// tile to itself: lanes have two chunks of one row of weights instead of one chunk of two.
+// tile to itself: lanes have two chunks of one row of weights instead of one chunk of two. Of weights that have their scales already a column
+// is a row of activations.
 #pragma once
 #include "planes.cuh"
 #include "product_rows.cuh"
@@ -15,7 +16,8 @@ template <class F, int ROWS> struct Quants {
     using Raw = typename P::Raw;
     static constexpr int WARPS = ROWS > 1 ? 16 : 8, HALVES = ROWS > 1 ? 1 : 2;
     static constexpr int OUTS = 16 / HALVES, SUMS = OUTS * ROWS;
-    static constexpr int COLUMNS = ceil_div(ROWS, 2);  // tiles of 8 columns
+    static constexpr bool EXACT = P::EXACT && ROWS > 1;
+    static constexpr int COLUMNS = EXACT ? 1 : ceil_div(ROWS, 2);  // tiles of 8 columns
     static constexpr int SEGMENT = P::SEGMENT, PAIRS = P::CHUNK / 2;
     // Activations of a lane take 32 registers, and as many turns are one tile's; large chunks leave room for half of that.
     static constexpr int TURNS = std::is_same_v<F, q5_k> || (std::is_same_v<F, q6_k> && ROWS == 2) ? 1 : 32 / (PAIRS * COLUMNS);
@@ -81,9 +83,9 @@ template <class F, int ROWS> struct Quants {
                 const int chunk = chunk_of(slice, turn, HALVES == 2 ? group / 4 : 0);
 #pragma unroll
                 for (int c = 0; c < COLUMNS; c++) {
-                    // Column `group` is of chunk group % 4: its lane has the activations.
-                    const int row = HALVES == 2 ? 0 : 2 * c + group / 4;
-                    const bool mine = quarter == group % 4 && row < rows && chunk < chunks;
+                    // Column `group` is of chunk group % 4: its lane has the activations. Or it is a row, of which each lane has its chunk.
+                    const int row = EXACT ? group : HALVES == 2 ? 0 : 2 * c + group / 4;
+                    const bool mine = (EXACT || quarter == group % 4) && row < rows && chunk < chunks;
 #pragma unroll
                     for (int segment = 0; segment < P::SEGMENTS; segment++) {
                         unsigned pairs[SEGMENT / 2] = {};
@@ -126,6 +128,28 @@ template <class F, int ROWS> struct Quants {
     }
 
     __device__ __forceinline__ static void multiply(const Raw (&raw)[2], const unsigned (&columns)[COLUMNS][PAIRS], float (&sums)[COLUMNS][4]) {
+        if constexpr (EXACT) {
+            unsigned first[P::SEGMENTS][SEGMENT / 2], second[P::SEGMENTS][SEGMENT / 2];
+            P::weights(raw[0], first);
+            P::weights(raw[1], second);
+#pragma unroll
+            for (int segment = 0; segment < P::SEGMENTS; segment++) {
+#pragma unroll
+                for (int i = 0; i < SEGMENT / 2; i += 2) {
+                    const unsigned a[4] = {first[segment][i], second[segment][i], first[segment][i + 1], second[segment][i + 1]};
+#pragma unroll
+                    for (int c = 0; c < COLUMNS; c++) {
+                        const unsigned* b = columns[c] + segment * (SEGMENT / 2) + i;
+                        mma(sums[c], a, b[0], b[1]);
+                    }
+                }
+            }
+        } else {
+            multiply_apart(raw, columns, sums);
+        }
+    }
+
+    __device__ __forceinline__ static void multiply_apart(const Raw (&raw)[2], const unsigned (&columns)[COLUMNS][PAIRS], float (&sums)[COLUMNS][4]) {
         // Sums of columns 2 * quarter and the next have the scales of these lanes.
         const int from = threadIdx.x % WARP / 4 * 4 + 2 * threadIdx.x % 4;
 #pragma unroll
@@ -162,19 +186,27 @@ template <class F, int ROWS> struct Quants {
         }
     }
 
-    // Adds up the chunks of a warp. Half the lanes have the columns of one row of activations, or of one half of the chunks.
+    // Adds up the chunks of a warp where they are apart. Half the lanes have the columns of one row of activations, or of one half of the chunks.
     __device__ __forceinline__ static void write(const float (&sums)[COLUMNS][4], float* to) {
         const int lane = threadIdx.x % WARP, group = lane / 4, quarter = lane % 4;
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
+            if constexpr (EXACT) {
 #pragma unroll
-            for (int i = 0; i < 2 / HALVES; i++) {
-                const bool second = HALVES == 2 ? quarter >= 2 : i == 1;
-                float sum = second ? sums[c][2] + sums[c][3] : sums[c][0] + sums[c][1];
-                sum += __shfl_xor_sync(0xffffffff, sum, 1);
-                if constexpr (HALVES == 2) sum += __shfl_xor_sync(0xffffffff, sum, 2);
-                const int row = HALVES == 2 ? 0 : 2 * c + quarter / 2;
-                if (quarter % 2 == 0 && row < ROWS) to[row * OUTS + group + 8 * i] = sum;
+                for (int i = 0; i < 4; i++) {
+                    const int row = 2 * quarter + i % 2;
+                    if (row < ROWS) to[row * OUTS + group + i / 2 * 8] = P::WEIGHTS * sums[c][i];
+                }
+            } else {
+#pragma unroll
+                for (int i = 0; i < 2 / HALVES; i++) {
+                    const bool second = HALVES == 2 ? quarter >= 2 : i == 1;
+                    float sum = second ? sums[c][2] + sums[c][3] : sums[c][0] + sums[c][1];
+                    sum += __shfl_xor_sync(0xffffffff, sum, 1);
+                    if constexpr (HALVES == 2) sum += __shfl_xor_sync(0xffffffff, sum, 2);
+                    const int row = HALVES == 2 ? 0 : 2 * c + quarter / 2;
+                    if (quarter % 2 == 0 && row < ROWS) to[row * OUTS + group + 8 * i] = sum;
+                }
             }
         }
     }

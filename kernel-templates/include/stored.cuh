@@ -71,12 +71,13 @@ __device__ __forceinline__ void pairs_of_e4m3(unsigned bytes, unsigned* pairs) {
     pairs[0] = multiply_pairs((bytes << 8 & 0x80008000u) | (bytes << 4 & 0x07f007f0u), UP);
     pairs[1] = multiply_pairs((bytes & 0x80008000u) | (bytes >> 4 & 0x07f007f0u), UP);
 }
-// E2M1 in nibble `N` of each half of a word, as a pair: the bits of a bf16 that is 2^-126 of it.
-template <int N> __device__ __forceinline__ unsigned pair_of_e2m1(unsigned halves) {
-    constexpr int SIGN = 12 - 4 * N, REST = 6 - 4 * N;
-    const unsigned sign = halves << SIGN & 0x80008000u, rest = REST >= 0 ? halves << max(REST, 0) : halves >> max(-REST, 0);
-    return multiply_pairs(and_or(rest, 0x01c001c0u, sign), 0x7e807e80u);
+// E2M1 in nibble `N` of each half of a word, as the bits of a pair that is 2^-126 of it, and as that pair.
+// One multiplication puts the sign where it belongs and the rest where it belongs.
+template <int N> __device__ __forceinline__ unsigned bits_of_e2m1(unsigned halves) {
+    constexpr int UP = 4 * (N % 2);
+    return ((N < 2 ? halves : halves >> 8) & (0x000f000fu << UP)) * (0x1040u >> UP) & 0x81c081c0u;
 }
+template <int N> __device__ __forceinline__ unsigned pair_of_e2m1(unsigned halves) { return multiply_pairs(bits_of_e2m1<N>(halves), 0x7e807e80u); }
 
 // The low nibbles of four bytes, or the high ones.
 __device__ __forceinline__ unsigned nibbles(unsigned bytes, int high) { return (high ? bytes >> 4 : bytes) & 0x0f0f0f0fu; }
