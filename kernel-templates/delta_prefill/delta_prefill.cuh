@@ -93,14 +93,14 @@ __device__ __forceinline__ void add_part(int lane, float (&c)[2][PART_SHARE], co
     warp_product(c[1], high, b_low);
 }
 
-// Where the inputs of a value head lie. What is an argument of the kernel is read when it is used, for it needs no register.
+// The inputs of a value head from the first token of a span.
 struct DeltaInputs {
-    const Delta& layer;
-    int head, first, rows;  // the value head, the first row of the span, rows of the state
-    int width, q, v;        // elements of a token's row, where q and v lie in it
-
-    __device__ __forceinline__ const bf16* row(int at) const { return layer.qkv + static_cast<long long>(first + at) * width; }
-    __device__ __forceinline__ long long scalar(int at) const { return static_cast<long long>(first + at) * layer.value_heads + head; }
+    const bf16* qkv;
+    const float *a, *b;
+    int q, k, v;               // where they lie in a token's row
+    int width, heads, rows;  // elements from a token to the next, of a and b too; rows of the state
+    float bias;
+    double decay;  // to the base 2
 };
 
 // What a warp knows of a chunk before it is loaded: each lane of two of its tokens.
@@ -112,24 +112,18 @@ template <int CHUNK> struct DeltaLanes {
     __device__ __forceinline__ void load(int lane, const DeltaInputs& from, int first, int tokens) {
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const long long scalar = from.scalar(first + min(lane * EACH + i, tokens - 1));
-            a[i] = from.layer.a[scalar], b[i] = from.layer.b[scalar];
+            const long long scalar = static_cast<long long>(first + min(lane * EACH + i, tokens - 1)) * from.heads;
+            a[i] = from.a[scalar], b[i] = from.b[scalar];
         }
     }
     // What was loaded becomes decays and betas; past the last token nothing decays and nothing is written.
     __device__ __forceinline__ void finish(int lane, const DeltaInputs& from, int tokens) {
-        const double decay = static_cast<double>(from.layer.decay[from.head]) * LOG2_E;
-        const float bias = from.layer.dt_bias[from.head];
-        double own[EACH] = {};
-        // Of two tokens of a lane one after the other, for the cache of instructions.
-        static_assert(EACH == 2, "the first and the other");
-#pragma unroll 1
+        double own[EACH];
+#pragma unroll
         for (int i = 0; i < EACH; i++) {
             const bool valid = lane * EACH + i < tokens;
-            const double log = valid ? decay * static_cast<double>(softplus((i == 0 ? a[0] : a[1]) + bias)) : 0.0;
-            const float beta = valid ? delta_beta(i == 0 ? b[0] : b[1]) : 0.0f;
-            if (i == 0) own[0] = log, b[0] = beta;
-            else own[1] = log, b[1] = beta;
+            own[i] = valid ? from.decay * static_cast<double>(softplus(a[i] + from.bias)) : 0.0;
+            b[i] = valid ? delta_beta(b[i]) : 0.0f;
         }
         decays.set(lane, own);
     }
@@ -148,15 +142,14 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, Del
     using Stage = DeltaStage<KEY_DIM, CHUNK>;
     constexpr int PARTS = CHUNK / MMA_TILE;
     const int group = threadIdx.x / GROUP, warp = thread / WARP, lane = thread % WARP;
-    const bf16 *row = from.row(first), *later = from.row(then);
-    const int k = from.q + from.layer.key_heads * KEY_DIM;
-#pragma unroll 1
-    for (int of_queries = 0; of_queries < 2; of_queries++)
-        load_rows<Stage::TILES>(thread, of_queries ? stage.q : stage.k, row + (of_queries ? from.q : k), from.width, KEY_DIM, tokens);
+    const bf16 *row = from.qkv + static_cast<long long>(first) * from.width, *later = from.qkv + static_cast<long long>(then) * from.width;
+    load_rows<Stage::TILES>(thread, stage.k, row + from.k, from.width, KEY_DIM, tokens);
+    load_rows<Stage::TILES>(thread, stage.q, row + from.q, from.width, KEY_DIM, tokens);
     load_rows<1>(thread, stage.v, row + from.v, from.width, from.rows, tokens);
     commit_copies();
     if (warp == 0) expect_rows<1>(lane, later + from.v, from.width, after);
-    if (warp == 1 || warp == 2) expect_rows<Stage::TILES>(lane, later + (warp == 1 ? k : from.q), from.width, after);
+    if (warp == 1) expect_rows<Stage::TILES>(lane, later + from.k, from.width, after);
+    if (warp == 2) expect_rows<Stage::TILES>(lane, later + from.q, from.width, after);
     if (warp == PARTS - 1) {
         lanes.store(lane, stage);
         if (after > 0) lanes.load(lane, from, then, after);
@@ -198,53 +191,58 @@ __device__ __forceinline__ void prepare(int thread, const DeltaInputs& from, Del
     }
     prepared(group);
     weigh_pairs(thread, products, stage.decays, {-stage.beta[i0] * stage.k_scale[i0], -stage.beta[i0 + 8] * stage.k_scale[i0 + 8]}, stage.k_scale,
-                stage.faded, stage.solve, stage.solve_low, [](int i, int j) { return j < i; });
+                stage.faded, [](int i, int j) { return j < i; });
+    store_pairs<CHUNK>(thread, products, stage.solve, stage.solve_low, false);
+    float own[PART_SHARE] = {};
+#pragma unroll
+    for (int part = 0; part < PARTS; part++)
+#pragma unroll
+        for (int i = 0; i < PART_SHARE; i++)
+            if (part == warp) own[i] = products[part * PART_SHARE + i];
 #pragma unroll
     for (int i = 0; i < PART_SHARE; i++) {
         const int below = lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-        reinterpret_cast<float*>(part_of(stage, at, column, below / 4))[below % 4] = products[i];
+        reinterpret_cast<float*>(part_of(stage, at, column, below / 4))[below % 4] = own[i];
     }
     begin(stage.q, stage.k);
     __syncwarp();
     invert(lane, stage, at);
     prepared(group);
     end();
-    weigh_pairs(thread, products, stage.decays, {stage.q_scale[i0], stage.q_scale[i0 + 8]}, stage.k_scale, stage.faded, stage.seen, stage.seen_low,
+    weigh_pairs(thread, products, stage.decays, {stage.q_scale[i0], stage.q_scale[i0 + 8]}, stage.k_scale, stage.faded,
                 [](int i, int j) { return j <= i; });
-    store_part(lane, products, stage.seen, stage.seen_low, at, at);
+    store_pairs<CHUNK>(thread, products, stage.seen, stage.seen_low, true);
     // The warp that has no part below its own.
     if (warp == PARTS - 1 && after > 0) lanes.finish(lane, from, after);
-    // Below each part on the diagonal, X_i = T_ii (sum over j < i of -L_ij X_j), as transposed: a warp has a column of parts, its own first.
+    // Below each part on the diagonal, X_i = T_ii (sum over j < i of -L_ij X_j), as transposed: a warp has a column of parts.
     unsigned x[PARTS][4] = {}, x_low[PARTS][4] = {};
-    load_matrices_transposed(x[0], by_rows(lane, stage.solve, at, at));
-    load_matrices_transposed(x_low[0], by_rows(lane, stage.solve_low, at, at));
-#pragma unroll 1
-    for (int i = warp + 1; i < PARTS; i++) {
+#pragma unroll
+    for (int i = 0; i < PARTS; i++) {
+        if (i < warp) continue;
+        if (i == warp) {
+            load_matrices_transposed(x[i], by_rows(lane, stage.solve, at, at));
+            load_matrices_transposed(x_low[i], by_rows(lane, stage.solve_low, at, at));
+            continue;
+        }
         float sum[2][PART_SHARE] = {}, result[2][PART_SHARE] = {};
         unsigned high[4], low[4];
 #pragma unroll
-        for (int n = 0; n < PARTS - 1; n++)
-            if (warp + n < i) add_part(lane, sum, x[n], x_low[n], stage, i, warp + n);
+        for (int j = 0; j < i; j++)
+            if (j >= warp) add_part(lane, sum, x[j], x_low[j], stage, i, j);
 #pragma unroll
         for (int n = 0; n < PART_SHARE; n++) sum[0][n] += sum[1][n];
         split_columns(sum[0], 0, high, low);
         add_part(lane, result, high, low, stage, i, i);
 #pragma unroll
         for (int n = 0; n < PART_SHARE; n++) result[0][n] += result[1][n];
-        split_columns(result[0], 0, high, low);
-#pragma unroll
-        for (int n = 1; n < PARTS; n++)
-#pragma unroll
-            for (int m = 0; m < 4; m++)
-                if (warp + n == i) x[n][m] = high[m], x_low[n][m] = low[m];
+        split_columns(result[0], 0, x[i], x_low[i]);
     }
     prepared(group);
 #pragma unroll
-    for (int n = 1; n < PARTS; n++) {
-        const int row = at + n * MMA_TILE;
-        if (row >= CHUNK) continue;
-        store_matrices_transposed(by_rows(lane, stage.solve, row, at), x[n]);
-        store_matrices_transposed(by_rows(lane, stage.solve_low, row, at), x_low[n]);
+    for (int i = 1; i < PARTS; i++) {
+        if (i <= warp) continue;
+        store_matrices_transposed(by_rows(lane, stage.solve, i * MMA_TILE, at), x[i]);
+        store_matrices_transposed(by_rows(lane, stage.solve_low, i * MMA_TILE, at), x_low[i]);
     }
     written_for_products();
 }
@@ -289,9 +287,12 @@ template <int KEY_DIM, int VALUE_DIM, int CHUNK> __device__ __forceinline__ void
     __syncthreads();
     if (group > 0) {
         give_registers();
-        const int keys = layer.key_heads * KEY_DIM;
-        const DeltaInputs from = {layer, head, chunks.first, rows, 2 * keys + layer.value_heads * VALUE_DIM,
-                                  head / (layer.value_heads / layer.key_heads) * KEY_DIM, 2 * keys + head * VALUE_DIM + first};
+        const int width = 2 * layer.key_heads * KEY_DIM + layer.value_heads * VALUE_DIM, keys = layer.key_heads * KEY_DIM;
+        const int q = head / (layer.value_heads / layer.key_heads) * KEY_DIM;
+        const long long scalar = static_cast<long long>(chunks.first) * layer.value_heads + head;
+        const DeltaInputs from = {layer.qkv + static_cast<long long>(chunks.first) * width, layer.a + scalar, layer.b + scalar, q, q + keys,
+                                  2 * keys + head * VALUE_DIM + first, width, layer.value_heads, rows, layer.dt_bias[head],
+                                  static_cast<double>(layer.decay[head]) * LOG2_E};
         DeltaLanes<CHUNK> lanes = {};
         if (group <= chunks.count) {
             lanes.load(lane, from, chunks.begin(group - 1), chunks.tokens(group - 1));

@@ -190,57 +190,57 @@ template <int DEPTH> __device__ __forceinline__ void pairs(float (&c)[TILE_SHARE
     }
 }
 
-// Two neighbours in each of 8 rows of a tile and 8 below, split into two tiles.
-__device__ __forceinline__ void store_columns(int lane, const float* pairs, unsigned char* high, unsigned char* low, int row, int column) {
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int at = swizzled(row + half * 8 + lane / 4, column / 8) + lane % 4 * 4;
-        unsigned h, l;
-        split(pairs[half * 2], pairs[half * 2 + 1], h, l);
-        *reinterpret_cast<unsigned*>(high + at) = h;
-        *reinterpret_cast<unsigned*>(low + at) = l;
-    }
-}
-__device__ __forceinline__ void store_part(int lane, const float* pairs, unsigned char* high, unsigned char* low, int row, int column) {
-#pragma unroll
-    for (int tile = 0; tile < 2; tile++) store_columns(lane, pairs + tile * 4, high, low, row, column + tile * 8);
-}
-
 // Weighs the products of a warp's 16 tokens with those up to them: (i, j) by `rows` of i, `columns` of j and what is left from j to i.
 // `faded` is `columns` times what is left from j to the last of its 16 tokens, so that parts below the diagonal need one power per row:
-// what is left from there to i. Those go to two tiles; the part on the diagonal is left in the first elements of `products`, where
-// `last(i, j)` says what of it is kept and the rest is 0. Products move to the front part by part: a loop that is unrolled, and so has more
-// instructions than their cache, costs more.
+// what is left from there to i. On the diagonal, `last(i, j)` says which are kept; the others become 0.
 template <int CHUNK, class Last>
 __device__ __forceinline__ void weigh_pairs(int thread, float (&products)[CHUNK / 2], const Decays<CHUNK>& decays, const float (&rows)[2],
-                                            const float* columns, const float* faded, unsigned char* high, unsigned char* low, Last last) {
-    const int warp = thread / WARP, lane = thread % WARP, row = warp * MMA_TILE, i0 = row + lane / 4, j0 = lane % 4 * 2;
-#pragma unroll 1
-    for (int part = 0; part < warp; part++) {
-        const int column = part * MMA_TILE;
+                                            const float* columns, const float* faded, Last last) {
+    const int warp = thread / WARP, lane = thread % WARP, i0 = warp * MMA_TILE + lane / 4, j0 = lane % 4 * 2;
+#pragma unroll
+    for (int part = 0; part < CHUNK / MMA_TILE; part++) {
+        if (part > warp) continue;
+        if (part < warp) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const float left = rows[half] * decays.between(i0 + half * 8, part * MMA_TILE + MMA_TILE - 1);
+#pragma unroll
+                for (int tile = 2 * part; tile < 2 * part + 2; tile++) {
+                    const float2 weights = *reinterpret_cast<const float2*>(faded + tile * 8 + j0);
+                    products[tile * 4 + half * 2] *= left * weights.x;
+                    products[tile * 4 + half * 2 + 1] *= left * weights.y;
+                }
+            }
+            continue;
+        }
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const float left = rows[half] * decays.between(i0 + half * 8, column + MMA_TILE - 1);
 #pragma unroll
-            for (int tile = 0; tile < 2; tile++) {
-                const float2 weights = *reinterpret_cast<const float2*>(faded + column + tile * 8 + j0);
-                products[tile * 4 + half * 2] *= left * weights.x;
-                products[tile * 4 + half * 2 + 1] *= left * weights.y;
+            for (int tile = 2 * part; tile < 2 * part + 2; tile++) {
+                const int i = i0 + half * 8, j = tile * 8 + j0;
+                float &first = products[tile * 4 + half * 2], &second = products[tile * 4 + half * 2 + 1];
+                const float2 weights = *reinterpret_cast<const float2*>(columns + j);
+                first = last(i, j) ? first * (rows[half] * weights.x) * decays.between(i, j) : 0.0f;
+                second = last(i, j + 1) ? second * (rows[half] * weights.y) * decays.between(i, j + 1) : 0.0f;
             }
         }
-        store_part(lane, products, high, low, row, column);
-#pragma unroll
-        for (int i = 0; i < CHUNK / 2 - PART_SHARE; i++) products[i] = products[i + PART_SHARE];
     }
+}
+
+// What weigh_pairs left, split into two tiles: parts below the diagonal, and those on it where `diagonal`.
+template <int CHUNK>
+__device__ __forceinline__ void store_pairs(int thread, const float (&pairs)[CHUNK / 2], unsigned char* high, unsigned char* low, bool diagonal) {
+    const int warp = thread / WARP, lane = thread % WARP;
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
+    for (int tile = 0; tile < CHUNK / 8; tile++) {
+        if (tile / 2 >= warp + diagonal) continue;
 #pragma unroll
-        for (int tile = 0; tile < 2; tile++) {
-            const int i = i0 + half * 8, j = row + tile * 8 + j0;
-            float &first = products[tile * 4 + half * 2], &second = products[tile * 4 + half * 2 + 1];
-            const float2 weights = *reinterpret_cast<const float2*>(columns + j);
-            first = last(i, j) ? first * (rows[half] * weights.x) * decays.between(i, j) : 0.0f;
-            second = last(i, j + 1) ? second * (rows[half] * weights.y) * decays.between(i, j + 1) : 0.0f;
+        for (int half = 0; half < 2; half++) {
+            const int at = swizzled(warp * MMA_TILE + half * 8 + lane / 4, tile) + lane % 4 * 4;
+            unsigned h, l;
+            split(pairs[tile * 4 + half * 2], pairs[tile * 4 + half * 2 + 1], h, l);
+            *reinterpret_cast<unsigned*>(high + at) = h;
+            *reinterpret_cast<unsigned*>(low + at) = l;
         }
     }
 }
@@ -263,7 +263,6 @@ template <int TILES> __device__ __forceinline__ void load_rows(int thread, unsig
 
 // Asks for rows of a later chunk, by a warp, so that they are in the second-level cache by the time they are loaded.
 template <int TILES> __device__ __forceinline__ void expect_rows(int lane, const bf16* from, int from_stride, int tokens) {
-#pragma unroll 1
     for (int row = lane; row < tokens; row += WARP) {
 #pragma unroll
         for (int tile = 0; tile < TILES; tile++)

@@ -91,9 +91,8 @@ __device__ __forceinline__ void prepare(int thread, const ScanInputs& from, Scan
     products_commit();
     products_wait<0>();
     hold(g);
-    weigh_pairs(thread, g, stage.decays, {1.0f, 1.0f}, stage.step, stage.faded, stage.weighted, stage.weighted_low,
-                [](int i, int j) { return j <= i; });
-    store_part(lane, g, stage.weighted, stage.weighted_low, warp * MMA_TILE, warp * MMA_TILE);
+    weigh_pairs(thread, g, stage.decays, {1.0f, 1.0f}, stage.step, stage.faded, [](int i, int j) { return j <= i; });
+    store_pairs<CHUNK>(thread, g, stage.weighted, stage.weighted_low, true);
     written_for_products();
     if (warp == 0 && after > 0) lanes.finish(lane, from, after);  // the warp with the fewest pairs
 }
