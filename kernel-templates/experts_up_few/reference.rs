@@ -77,11 +77,7 @@ pub fn bench(params: &Params) -> Vec<Bench> {
         let Shape { experts, hidden, intermediate, rows, .. } = shape;
         let mut args = vec![("x", Value::Random(2 * rows * hidden))];
         args.extend(exact::bench_stack(params.name("format"), 2 * experts, intermediate, hidden));
-        args.extend([
-            ("gate_bias", Value::Null),
-            ("up_bias", Value::Null),
-            ("ids", Value::I32(shape.in_turn())),
-        ]);
+        args.extend([("gate_bias", Value::Null), ("up_bias", Value::Null), ("ids", Value::I32(shape.in_turn()))]);
         args.extend([
             ("inner", Value::Zeros(2 * shape.pairs() * intermediate)),
             ("limit", Value::Float(7.0)),
