@@ -175,8 +175,8 @@ impl Quanta<8> for Q8_0 {
     #[inline(always)]
     fn bytes<S: Simd>(&self, s: S, _: usize) -> [S::W; 8] {
         let mut bytes = [s.load_words(&self.q[0]); 8];
-        for v in 1..8 {
-            bytes[v] = s.load_words(&self.q[v]);
+        for (bytes, q) in bytes.iter_mut().zip(&self.q) {
+            *bytes = s.load_words(q);
         }
         bytes
     }
