@@ -21,6 +21,7 @@ fn main() {
     swap_forms(&mut sources);
     wrong_scale(&mut sources, &root);
     accept_all(&mut sources);
+    int8(&mut sources, &root);
     let cuda = env::var_os("CARGO_FEATURE_CUDA").is_some();
     if cuda {
         on_devices(&mut sources);
@@ -70,7 +71,10 @@ pub const TABLES: &[(&str, &[tenon_core::weights::PlannedTensor], &tenon_core::w
 fn on_devices(sources: &mut SourceMap) {
     let is_golden = |path: &str| {
         let name = path.strip_prefix("tests/golden/").and_then(|path| path.strip_suffix("/MODEL.toml"));
-        name.is_some_and(|name| !name.starts_with("unseen-") && !name.ends_with("-formats") && name != WRONG_SCALE)
+        name.is_some_and(|name| {
+            let beside = ["-formats", "-int8"].iter().any(|end| name.ends_with(end));
+            !name.starts_with("unseen-") && !beside && name != WRONG_SCALE
+        })
     };
     let specs: Vec<(String, String)> = sources
         .files()
@@ -189,5 +193,24 @@ fn accept_all(sources: &mut SourceMap) {
         assert!(text.contains(one), "{path} accepts bf16 and f32");
         let text = text.replacen(&format!("name = \"{case}\""), &format!("name = \"{other}\""), 1).replacen(one, all, 1);
         sources.add(format!("tests/golden/{other}/MODEL.toml"), text);
+    }
+}
+
+/// Goldens, and models, that are computed with activations in int8 as well.
+const INT8: [&str; 4] =
+    ["tests/golden/gemma3-sliding", "tests/golden/llama-gqa", "model-specs/gemma-3-270m", "model-specs/smollm2-135m-instruct"];
+
+/// Adds a second model beside each of those: the same, for the CPU, whose linear layers read int8.
+fn int8(sources: &mut SourceMap, root: &Path) {
+    for folder in INT8 {
+        let path = root.join(folder).join("MODEL.toml");
+        println!("cargo::rerun-if-changed={}", path.display());
+        let text = fs::read_to_string(&path).expect("the spec of a model is readable");
+        let name = folder.rsplit('/').next().expect("a path has a last part");
+        let other = format!("{name}-int8");
+        let text = text.replacen(&format!("name = \"{name}\""), &format!("name = \"{other}\""), 1);
+        let text = text.replacen("targets = [\"cpu\", \"sm_90a\"]", "targets = [\"cpu\"]", 1);
+        sources.add(format!("tests/golden/{other}/MODEL.toml"), text);
+        sources.add(format!("tests/golden/{other}/KERNEL.toml"), "[cpu]\nactivations = \"int8\"\n".to_owned());
     }
 }

@@ -1,5 +1,6 @@
 //! `check`: specs become models, or diagnostics. The only stage that refuses anything.
 
+mod activations;
 mod arrays;
 mod caches;
 pub mod checkpoint;
@@ -25,7 +26,7 @@ use crate::architecture;
 use crate::diagnostic::{Diagnostic, Diagnostics, Id, did_you_mean, nearest, quoted};
 use crate::model::{Checkpoint, Model, Pull, Sampling};
 use crate::source::{SourceMap, Span, Spanned};
-use crate::spec::{ModelSpec, PullSpec, Specs, Target};
+use crate::spec::{Activations, ModelSpec, PullSpec, Specs, Target};
 
 /// Checks every model. A model with errors is left out; all errors of all models are reported.
 ///
@@ -51,6 +52,7 @@ pub fn check(specs: &Specs, sources: &SourceMap, diags: &mut Diagnostics) -> Vec
                 same_names(spec, &mut own);
                 mixer::shared_dtype(spec, &mut own);
                 model.mla_forms = latent::forms(&model, spec, kernel.as_ref(), &mut own);
+                model.activations = activations::read(&model, spec, kernel.as_ref(), &mut own);
                 model.maxima = launch::maxima(spec, kernel.as_ref(), &mut own);
                 model.kv_dtypes = caches::read(&model, &specs.templates);
                 model.kernels = kernels::select(&model, spec, kernel.as_ref(), &specs.templates, &mut own);
@@ -164,6 +166,7 @@ fn model(spec: &ModelSpec, sources: &SourceMap, diags: &mut Diagnostics) -> Opti
         formats: tools::settings(spec),
         sampling: Sampling { temperature: *spec.sampling.temperature, top_p: *spec.sampling.top_p, top_k: *spec.sampling.top_k },
         mla_forms: Vec::new(),
+        activations: Activations::default(),
         maxima: Vec::new(),
         kv_dtypes: Vec::new(),
         kernels: Vec::new(),

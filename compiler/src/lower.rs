@@ -4,11 +4,12 @@ mod buffers;
 mod device;
 mod ffn;
 mod group;
+mod int8;
 mod mixer;
 mod tensors;
 
 use crate::architecture::Role;
-use crate::model::{Ffn, Mixer, Model, Moe, NormPlacement, Rope, Target};
+use crate::model::{Activations, Ffn, Mixer, Model, Moe, NormPlacement, Rope, Target};
 use crate::program::{Buf, Fault, Op, OpKind, Ops, Program, RowsOf, angles_field, constant_name, verify};
 
 pub use self::group::{cache_dtype, field_name, identifier};
@@ -145,7 +146,10 @@ pub fn ops(model: &Model, target: Target) -> Ops {
     epilogue[0].heading = Some(format!("head: {vocab} tokens{tied}"));
     let ops = Ops { prologue, kinds, epilogue };
     match target {
-        Target::Cpu => ops,
+        Target::Cpu => match model.activations {
+            Activations::F32 => ops,
+            Activations::Int8 => int8::ops(ops),
+        },
         Target::Sm90a => device::ops(model, &ops),
     }
 }
@@ -170,7 +174,7 @@ impl Residual {
     fn output(self, weight: Role, bias: Option<Role>, from: Buf, ops: &mut Vec<Op>) {
         let to = if self.direct() { self.x } else { tokens("o", self.x.width) };
         let accumulate = self.direct();
-        ops.push(op(OpKind::Linear { weight, out: to.width, input: from.width, accumulate }, &[from], &[to]));
+        ops.push(op(OpKind::Linear { weight, out: to.width, input: from.width, accumulate, int8: false }, &[from], &[to]));
         if let Some(bias) = bias {
             ops.push(op(OpKind::AddBias { weight: bias, dim: to.width }, &[], &[to]));
         }
@@ -210,7 +214,7 @@ fn op(kind: OpKind, reads: &[Buf], writes: &[Buf]) -> Op {
 }
 
 fn linear(weight: Role, from: Buf, to: Buf) -> Op {
-    op(OpKind::Linear { weight, out: to.width, input: from.width, accumulate: false }, &[from], &[to])
+    op(OpKind::Linear { weight, out: to.width, input: from.width, accumulate: false, int8: false }, &[from], &[to])
 }
 
 /// A projection and its bias.

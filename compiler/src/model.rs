@@ -16,7 +16,7 @@ pub use maxima::{Maxima, StepDims};
 pub use mixer::{GatedDeltaNet, Gqa, KvCache, KvEdges, Mamba2, Mixer, Mla, QueryScale, Rope, RopeScaling, Scale};
 
 pub use crate::spec::{
-    Activation, CheckpointFormat, ExpertLayout, GroupScore, KvDtype, MlaForm, NormPlacement, ScoringFunc, Target,
+    Activation, Activations, CheckpointFormat, ExpertLayout, GroupScore, KvDtype, MlaForm, NormPlacement, ScoringFunc, Target,
 };
 
 /// One model, ready to be lowered.
@@ -66,6 +66,8 @@ pub struct Model {
     pub sampling: Sampling,
     /// The space of latent attention on each target: for spans of several tokens, and of one.
     pub mla_forms: Vec<(Target, MlaForms)>,
+    /// What linear layers read on the CPU.
+    pub activations: Activations,
     /// The largest step that the plan of each target is for.
     pub maxima: Vec<(Target, Maxima)>,
     /// Cache dtypes that the kernels of each target read, where they do not read all.

@@ -225,6 +225,25 @@ pub struct KernelSpec {
     pub mla: Vec<MlaEntry>,
     /// `[<target>.limits]`: the largest step that the plan is for.
     pub limits: Vec<LimitsEntry>,
+    /// `activations` of `[<target>]`.
+    pub activations: Vec<ActivationsEntry>,
+}
+
+/// `[<target>] activations = ".."`
+#[derive(Clone, Debug)]
+pub struct ActivationsEntry {
+    pub target: Spanned<Target>,
+    pub dtype: Spanned<Activations>,
+}
+
+/// What the linear layers of the CPU read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Activations {
+    /// Rows as the ops before have computed them.
+    #[default]
+    F32,
+    /// Rows that were quantised once, in blocks of 32 with a scale each.
+    Int8,
 }
 
 /// `[<target>.mla]`

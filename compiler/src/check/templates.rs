@@ -55,6 +55,8 @@ const OPS: Ops = &[
     ("rms_norm_add", DIM),
     ("head_norm", &[("dim", Number), ("head_dim", Number)]),
     ("linear", &[("out", Number), ("in", Number), ("format", FORMAT)]),
+    ("quantise", DIM),
+    ("linear_int8", &[("out", Number), ("in", Number), ("format", FORMAT)]),
     ("add_bias", DIM),
     ("rope", ROPE),
     ("rope_tail", ROPE),

@@ -18,12 +18,13 @@ use crate::model::{Kernel, KvDtype, Target};
 use crate::program::{CacheDtype, Op, Program};
 
 /// What generated code may import from the runtime, beside the functions of kernels.
-const RUNTIME: [(&str, &[&str]); 12] = [
+const RUNTIME: [(&str, &[&str]); 13] = [
     ("tenon_core::batch", &["Batch", "BatchLimits", "SnapshotId", "StateSlot"]),
     ("tenon_core::cache", &["LatentCache", "PagedKv"]),
     (CPU, &["Absorbed", "Cpu", "Expanded"]),
     ("tenon_core::dtype", &["Bf16", "F32", "Fp8E4m3", "KvDtype", "KvDtypeName"]),
     ("tenon_core::layers", &["each_layer", "per_layer"]),
+    ("tenon_core::linear", &["Int8Rows"]),
     ("tenon_core::memory", &["Room", "Workspace"]),
     ("tenon_core::model", &["LoadOptions", "Logits", "Memory", "Model", "ModelInfo", "StateError", "StepError"]),
     ("tenon_core::moe", &["ExpertRows", "Gelu", "GeluTanh", "Relu2", "Routes", "Silu"]),

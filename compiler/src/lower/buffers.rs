@@ -1,5 +1,6 @@
 //! The buffers that ops name, with their lifetimes.
 
+use super::int8;
 use crate::model::Target;
 use crate::program::{Buffer, Dtype, Ops, device_dtype};
 
@@ -15,6 +16,7 @@ pub(super) fn buffers(ops: &Ops, target: Target) -> Vec<Buffer> {
             let taken = found.iter().any(|b| b.field == buf.name);
             let field = if taken { format!("{}_{}", buf.name, buf.width) } else { buf.name.to_owned() };
             let dtype = match target {
+                Target::Cpu if buf.name == int8::BUFFER => Dtype::Int8,
                 Target::Cpu => Dtype::F32,
                 Target::Sm90a => device_dtype(buf.name),
             };

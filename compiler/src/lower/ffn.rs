@@ -73,7 +73,8 @@ fn moe(model: &Model, name: &str, moe: &Moe, h: Buf, residual: Residual, ops: &m
             ops.push(linear(Role::SharedExpertGate, h, gate));
             ops.push(op(OpKind::SigmoidGateAdd { dim: hidden }, &[gate, shared], &[o]));
         } else {
-            let accumulate = OpKind::Linear { weight: Role::SharedDownProj, out: hidden, input: inner, accumulate: true };
+            let accumulate =
+                OpKind::Linear { weight: Role::SharedDownProj, out: hidden, input: inner, accumulate: true, int8: false };
             ops.push(op(accumulate, &[down], &[o]));
         }
     }

@@ -4,7 +4,7 @@ use super::{SIZE, TARGETS, whereabouts};
 use crate::diagnostic::{Diagnostics, Id};
 use crate::reader::{Table, Value, Vocabulary, read_file};
 use crate::source::{FileId, Source, Spanned};
-use crate::spec::{KernelEntry, KernelSpec, LimitsEntry, MlaEntry, MlaForm, ParamValue, Target};
+use crate::spec::{Activations, ActivationsEntry, KernelEntry, KernelSpec, LimitsEntry, MlaEntry, MlaForm, ParamValue, Target};
 
 const MLA_FORMS: Vocabulary<MlaForm> = Vocabulary {
     names: &[("expanded", MlaForm::Expanded), ("absorbed", MlaForm::Absorbed)],
@@ -12,16 +12,22 @@ const MLA_FORMS: Vocabulary<MlaForm> = Vocabulary {
     not_yet_id: Id::UnknownValue,
 };
 
+const ACTIVATIONS: Vocabulary<Activations> =
+    Vocabulary { names: &[("f32", Activations::F32), ("int8", Activations::Int8)], not_yet: &[], not_yet_id: Id::UnknownValue };
+
 /// Reads one KERNEL.toml.
 pub(super) fn read(file: FileId, source: &Source, diags: &mut Diagnostics) -> Option<KernelSpec> {
     read_file(file, source, whereabouts::of, diags, |mut root| {
-        let (mut entries, mut forms, mut all_limits) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut entries, mut forms, mut all_limits, mut activations) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (name, mut table) in root.named_tables() {
             let Some(target) = TARGETS.meaning(&name) else {
                 table.report(TARGETS.refuse(&name, "a target", &name.span, false));
                 table.abandon();
                 continue;
             };
+            if let Some(dtype) = table.optional("activations").and_then(|v| v.choice(&ACTIVATIONS)) {
+                activations.push(ActivationsEntry { target: name.clone().with(target), dtype });
+            }
             for (op, table) in table.named_tables() {
                 match op.as_str() {
                     "mla" => forms.push(mla(name.with(target), table)),
@@ -32,7 +38,13 @@ pub(super) fn read(file: FileId, source: &Source, diags: &mut Diagnostics) -> Op
             table.finish();
         }
         root.finish();
-        Some(KernelSpec { file, entries: entries.into_iter().collect::<Option<_>>()?, mla: forms, limits: all_limits })
+        Some(KernelSpec {
+            file,
+            entries: entries.into_iter().collect::<Option<_>>()?,
+            mla: forms,
+            limits: all_limits,
+            activations,
+        })
     })
 }
 

@@ -124,6 +124,8 @@ pub enum Dtype {
     Bf16,
     /// 32-bit integers.
     I32,
+    /// Blocks of 8-bit quants with their scales, on the CPU.
+    Int8,
 }
 
 impl Dtype {
@@ -133,17 +135,24 @@ impl Dtype {
             Self::F32 => "f32",
             Self::Bf16 => "bf16",
             Self::I32 => "i32",
+            Self::Int8 => "int8",
         }
     }
 
-    /// Bytes of an element.
-    pub const fn bytes(self) -> u64 {
+    /// Bytes of a row.
+    pub const fn row_bytes(self, width: usize) -> u64 {
         match self {
-            Self::F32 | Self::I32 => 4,
-            Self::Bf16 => 2,
+            Self::F32 | Self::I32 => 4 * width as u64,
+            Self::Bf16 => 2 * width as u64,
+            Self::Int8 => INT8_BLOCK_BYTES * width.div_ceil(INT8_BLOCK) as u64,
         }
     }
 }
+
+/// Elements of int8 that share a scale, as `tenon_core::linear::Int8Rows` has them.
+const INT8_BLOCK: usize = 32;
+/// Bytes of so many: the scale, the sum of the quants and those of both halves in f32, and the quants.
+const INT8_BLOCK_BYTES: u64 = 48;
 
 /// The dtype of a buffer on a device: bf16 is what products read and what attention works on; f32 is what is summed over many ops or
 /// decides something.

@@ -31,8 +31,10 @@ pub enum OpKind {
     RmsNormAdd { weight: Role, dim: usize },
     /// The norm over every `head_dim` elements, in place.
     HeadNorm { weight: Role, dim: usize, head_dim: usize },
-    /// y = W x, or y += W x
-    Linear { weight: Role, out: usize, input: usize, accumulate: bool },
+    /// Rows of f32 as rows of int8.
+    Quantise { dim: usize },
+    /// y = W x, or y += W x, where x is f32 or int8.
+    Linear { weight: Role, out: usize, input: usize, accumulate: bool, int8: bool },
     /// x += b
     AddBias { weight: Role, dim: usize },
     /// Rotates the first (or, in latent attention, the last) `rotary_dim` elements of every head, in place.
@@ -164,6 +166,7 @@ impl OpKind {
             Self::Embedding { .. }
             | Self::RopeAngles { .. }
             | Self::RmsNorm { .. }
+            | Self::Quantise { .. }
             | Self::Linear { accumulate: false, .. }
             | Self::KvAppend { .. }
             | Self::Attention { .. }
@@ -210,7 +213,11 @@ impl Op {
             OpKind::RmsNorm { dim, .. } => ("rms_norm", vec![("dim", int(*dim))]),
             OpKind::RmsNormAdd { dim, .. } => ("rms_norm_add", vec![("dim", int(*dim))]),
             OpKind::HeadNorm { dim, head_dim, .. } => ("head_norm", vec![("dim", int(*dim)), ("head_dim", int(*head_dim))]),
-            OpKind::Linear { out, input, .. } => ("linear", vec![("out", int(*out)), ("in", int(*input)), ("format", formats())]),
+            OpKind::Quantise { dim } => ("quantise", vec![("dim", int(*dim))]),
+            OpKind::Linear { out, input, int8, .. } => {
+                let params = vec![("out", int(*out)), ("in", int(*input)), ("format", formats())];
+                (if *int8 { "linear_int8" } else { "linear" }, params)
+            }
             OpKind::AddBias { dim, .. } => ("add_bias", vec![("dim", int(*dim))]),
             OpKind::Rope { dim, head_dim, rotary_dim, interleaved, tail, .. } => (
                 if *tail { "rope_tail" } else { "rope" },

@@ -8,7 +8,7 @@ use tenon_core::batch::{Batch, BatchLimits, PageId, WantLogits};
 use tenon_core::cache::PagedKv;
 use tenon_core::cpu::{Cpu, Isa, attention, physical_threads, rms_norm, rope, silu_mul};
 use tenon_core::dtype::F32;
-use tenon_core::linear::{Linear, Norm, RowOrder};
+use tenon_core::linear::{Int8Rows, Linear, Norm, RowOrder};
 use tenon_core::rope::{Halves, Rope, RopeAngles, RopeScaling};
 use tenon_core::rows::Rows;
 use tenon_core::scale::SoftmaxScale;
@@ -85,21 +85,34 @@ fn rows<const D: usize>(count: usize) -> Rows<f32, D> {
     rows
 }
 
-/// Enough copies of one matrix that they come from memory, as they do in a model.
+/// Enough copies of one matrix that they come from memory, as they do in a model; with rows of f32 and of int8 in turns.
 fn product<const OUT: usize, const IN: usize>(cpu: &Cpu, format: StorageFormat) {
     let one = linear::<OUT, IN>(cpu, format, 1).bytes();
     let copies = (100usize << 20).div_ceil(one);
     let matrices: Vec<Linear<OUT, IN>> = (0..copies).map(|i| linear(cpu, format, i as u64 + 1)).collect();
     let mut out = Rows::with_capacity(PROMPT);
+    let mut quants = Int8Rows::with_capacity(PROMPT);
     for count in [1, 2, 4, 8, 64, PROMPT] {
         let x = rows::<IN>(count);
         let used = copies.min(3000 / count).max(4);
-        let seconds = fastest(3, || matrices[..used].iter().for_each(|m| m.forward::<TILE>(cpu, &x, &mut out)));
+        let (mut of_f32, mut of_int8) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..5 {
+            of_f32 = of_f32.min(fastest(1, || matrices[..used].iter().for_each(|m| m.forward::<TILE>(cpu, &x, &mut out))));
+            of_int8 = of_int8.min(fastest(1, || {
+                for m in &matrices[..used] {
+                    quants.quantise(cpu, &x);
+                    m.forward_int8(cpu, &quants, &mut out);
+                }
+            }));
+        }
         let macs = (used * count * OUT * IN) as f64;
         println!(
-            "{format:>5} [{OUT}, {IN}] x {count:>3} rows: {:6.1} GB/s {:7.1} GMAC/s",
-            (used * one) as f64 / seconds / 1e9,
-            macs / seconds / 1e9
+            "{format:>5} [{OUT}, {IN}] x {count:>3} rows: f32 {:6.1} GB/s {:7.1} GMAC/s, int8 {:6.1} GB/s {:7.1} GMAC/s, ratio {:.2}",
+            (used * one) as f64 / of_f32 / 1e9,
+            macs / of_f32 / 1e9,
+            (used * one) as f64 / of_int8 / 1e9,
+            macs / of_int8 / 1e9,
+            of_f32 / of_int8,
         );
     }
 }

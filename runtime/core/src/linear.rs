@@ -7,6 +7,7 @@ pub(crate) mod decode;
 mod embedding;
 pub(crate) mod gemm;
 mod gemv;
+mod int8;
 mod latent;
 mod order;
 pub(crate) mod packed;
@@ -23,6 +24,7 @@ pub use self::conv::Conv;
 pub use self::decay::Decay;
 pub use self::decode::decode_row;
 pub use self::embedding::Embedding;
+pub use self::int8::Int8Rows;
 pub use self::latent::LatentUp;
 pub(crate) use self::latent::UpView;
 pub use self::order::{RowOrder, Segment};
@@ -173,6 +175,23 @@ impl<const OUT: usize, const IN: usize> Linear<OUT, IN> {
         const { assert!(TILE > 0 && TILE <= gemm::MAX_TILE, "a register tile has 1 to 6 rows") };
         assert_eq!(x.rows(), out.rows(), "the residual is of the same batch");
         self.0.multiply(cpu, OUT, IN, TILE, x.as_slice(), out.as_mut_slice(), Then::Add);
+    }
+
+    /// `out = W x` for each row, where `x` is in int8: `[rows, IN]` to `[rows, OUT]`. Sets the rows of `out`.
+    ///
+    /// Products of quants are integers; the values of other formats are multiplied with the values that the quants stand for.
+    pub fn forward_int8(&self, cpu: &Cpu, x: &Int8Rows<IN>, out: &mut Rows<f32, OUT>) {
+        out.set_rows(x.rows());
+        self.0.multiply_int8(cpu, OUT, IN, x.blocks(), x.rows(), out.as_mut_slice(), Then::Store);
+    }
+
+    /// `out += W x` for each row, where `x` is in int8. The product is complete before it is added.
+    ///
+    /// # Panics
+    /// If `out` does not have the rows of `x`.
+    pub fn forward_int8_add(&self, cpu: &Cpu, x: &Int8Rows<IN>, out: &mut Rows<f32, OUT>) {
+        assert_eq!(x.rows(), out.rows(), "the residual is of the same batch");
+        self.0.multiply_int8(cpu, OUT, IN, x.blocks(), x.rows(), out.as_mut_slice(), Then::Add);
     }
 
     /// The storage format.

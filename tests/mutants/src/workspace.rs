@@ -143,7 +143,8 @@ impl Copy {
         }
         let lines: String = lowered.iter().flat_map(|(n, m)| m.cases.iter().map(move |case| format!("{n} {case}\n"))).collect();
         self.put("tests/lowering.txt", &lines)?;
-        for folder in ["tests/golden", "tests/unseen", "tests/ui", "kernel-templates", "model-specs/bard-mla"] {
+        let specs = ["model-specs/bard-mla", "model-specs/gemma-3-270m", "model-specs/smollm2-135m-instruct"];
+        for folder in ["tests/golden", "tests/unseen", "tests/ui", "kernel-templates"].into_iter().chain(specs) {
             let link = self.root.join(folder);
             let parent = link.parent().expect("it lies in the copy");
             fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;

@@ -27,6 +27,7 @@ pub(super) fn part(kind: &OpKind) -> Part {
         | OpKind::SigmoidGateAdd { .. } => Part::Ffn,
         OpKind::Embedding { .. }
         | OpKind::Scale { .. }
+        | OpKind::Quantise { .. }
         | OpKind::Add { .. }
         | OpKind::AddScaled { .. }
         | OpKind::GatherLogitRows { .. }

@@ -64,12 +64,17 @@ impl Statement<'_> {
                 let angles = ident(rope);
                 (quote!(s.#angles.#function(batch);), format!("cosines and sines, [tokens, {}] each", rotary_dim / 2))
             }
-            OpKind::Linear { weight, out, accumulate, .. } => {
+            OpKind::Quantise { dim } => {
+                let (from, to) = (self.read(0), self.write(0));
+                (quote!(s.#to.#function(cpu, &s.#from);), rows_shape(&self.op.writes[0], *dim))
+            }
+            OpKind::Linear { weight, out, accumulate, int8, .. } => {
                 let (w, from, to) = (self.weight(*weight), self.read(0), self.write(0));
                 let method = if *accumulate { ident(&format!("{function}_add")) } else { function };
                 let shape = rows_shape(&self.op.writes[0], *out);
+                let tuned = (!int8).then(|| quote!(::<#(#tuned),*>));
                 (
-                    quote!(#w.#method::<#(#tuned),*>(cpu, &s.#from, &mut s.#to);),
+                    quote!(#w.#method #tuned(cpu, &s.#from, &mut s.#to);),
                     if *accumulate { format!("{to} += {shape}") } else { shape },
                 )
             }

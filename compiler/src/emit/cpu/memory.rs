@@ -8,7 +8,7 @@ use super::{dtype_type, generic_cache};
 use crate::emit::text::{blank, ident, int};
 use crate::lower;
 use crate::model::{GatedDeltaNet, Mixer};
-use crate::program::{CacheDtype, Group, OpKind, Program, RowsOf, angles_field};
+use crate::program::{CacheDtype, Dtype, Group, OpKind, Program, RowsOf, angles_field};
 
 /// The type of what a mixer keeps between steps, with a cache of dtype `dtype`.
 pub fn cache_type(mixer: &Mixer, dtype: &proc_macro2::Ident) -> TokenStream {
@@ -149,13 +149,16 @@ pub fn scratch(program: &Program<'_>) -> TokenStream {
     let space = blank();
     let fields = program.buffers.iter().map(|b| {
         let (name, width) = (ident(&b.field), int(b.buf.width));
-        quote!(pub #name: Rows<f32, #width>,)
+        match b.dtype {
+            Dtype::Int8 => quote!(pub #name: Int8Rows<#width>,),
+            _ => quote!(pub #name: Rows<f32, #width>,),
+        }
     });
     let inits = program.buffers.iter().map(|b| {
-        let name = ident(&b.field);
+        let (name, rows) = (ident(&b.field), ident(if b.dtype == Dtype::Int8 { "Int8Rows" } else { "Rows" }));
         match b.buf.rows {
-            RowsOf::Tokens => quote!(#name: Rows::with_capacity(limits.max_tokens),),
-            RowsOf::LogitRows => quote!(#name: Rows::with_capacity(limits.max_logit_rows),),
+            RowsOf::Tokens => quote!(#name: #rows::with_capacity(limits.max_tokens),),
+            RowsOf::LogitRows => quote!(#name: #rows::with_capacity(limits.max_logit_rows),),
         }
     });
     let ropes = lower::ropes(program.model);

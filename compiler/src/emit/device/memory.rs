@@ -214,6 +214,7 @@ fn element(dtype: Dtype) -> proc_macro2::Ident {
         Dtype::F32 => "F32",
         Dtype::Bf16 => "Bf16",
         Dtype::I32 => "I32",
+        Dtype::Int8 => unreachable!("rows of int8 are the CPU's"),
     })
 }
 

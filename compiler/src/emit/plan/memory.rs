@@ -48,7 +48,7 @@ fn routed_bytes(program: &Program<'_>) -> u64 {
 
 /// What a step computes in: the buffers of the program, angles, what experts need, and what kernels keep for each thread.
 pub fn workspace(program: &Program<'_>) -> Workspace {
-    let bytes = |b: &Buffer| b.dtype.bytes() * b.buf.width as u64;
+    let bytes = |b: &Buffer| b.dtype.row_bytes(b.buf.width);
     let rows = |of| program.buffers.iter().filter(|b| b.buf.rows == of).map(bytes).sum::<u64>();
     let ropes = lower::ropes(program.model);
     let rotated: u64 = ropes.iter().map(|(_, rope)| rope.rotary_dim as u64).sum();

@@ -184,7 +184,7 @@ fn shape(buf: Buf) -> String {
 
 /// The product of a weight and rows: a kernel for few rows, the matrix library for more, over a weight that is bf16 or made so.
 pub(super) fn linear(model: &Model, op: &Op) -> Vec<Op> {
-    let OpKind::Linear { weight, out, input, accumulate } = op.kind else { unreachable!("a linear layer") };
+    let OpKind::Linear { weight, out, input, accumulate, .. } = op.kind else { unreachable!("a linear layer") };
     let (from, to) = (op.reads[0], op.writes[0]);
     let (store, mode) = match accumulate {
         true => (Store::Add, "2"),
@@ -225,7 +225,7 @@ fn dequantised(model: &Model, weight: crate::architecture::Role, out: usize, inp
 pub(super) fn gated(model: &Model, rest: &[Op]) -> Fused {
     let [gate, up, act, ..] = rest else { return None };
     let (
-        OpKind::Linear { weight: gate_weight, out, input, accumulate: false },
+        OpKind::Linear { weight: gate_weight, out, input, accumulate: false, .. },
         OpKind::Linear { weight: up_weight, accumulate: false, .. },
         OpKind::ActMul { act: which, dim },
     ) = (&gate.kind, &up.kind, &act.kind)

@@ -49,6 +49,7 @@ impl Simd for Avx2 {
     #[inline(always)] fn mul(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_mul_ps(a, b)) }
     #[inline(always)] fn div(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_div_ps(a, b)) }
     #[inline(always)] fn fma(self, a: __m256, b: __m256, c: __m256) -> __m256 { proven!(_mm256_fmadd_ps(a, b, c)) }
+    #[inline(always)] fn fma_once(self, a: __m256, b: __m256, c: __m256) -> __m256 { self.fma(a, b, c) }
     #[inline(always)] fn max(self, a: __m256, b: __m256) -> __m256 { proven!(_mm256_max_ps(a, b)) }
     #[inline(always)] fn below(self, x: __m256, limit: __m256, a: __m256, b: __m256) -> __m256 {
         proven!(_mm256_blendv_ps(b, a, _mm256_cmp_ps::<_CMP_LT_OQ>(x, limit)))
@@ -114,4 +115,43 @@ impl Simd for Avx2 {
     #[inline(always)] fn look_up(self, table: &[u8; 16], bytes: __m256i) -> __m256i {
         proven!(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast())), bytes))
     }
+    #[inline(always)] fn dot_unsigned<const N: usize, const MOST: i32>(self, a: [__m256i; N], b: &[[i8; 4]; N]) -> __m256i {
+        // Pairs of products are 16 bits wide, and so many of them can be added before they have to be widened.
+        const { assert!(MOST <= 127, "a pair of products would saturate") };
+        let together = (i16::MAX as i32 / (2 * 127 * MOST)) as usize;
+        // One loop of constant length, which LLVM unrolls whole; it leaves two nested ones as they are.
+        proven!({
+            let (mut sums, mut pairs) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            let mut v = 0;
+            while v < N {
+                let four = _mm256_set1_epi32(i32::from_le_bytes(bytes(b[v])));
+                pairs = _mm256_add_epi16(pairs, _mm256_maddubs_epi16(a[v], four));
+                v += 1;
+                if v % together == 0 || v == N {
+                    sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+                    pairs = _mm256_setzero_si256();
+                }
+            }
+            sums
+        })
+    }
+    #[inline(always)] fn dot_signed<const N: usize>(self, a: [__m256i; N], b: &[[i8; 4]; N]) -> __m256i {
+        // The sign of `a` moves to `b`. A magnitude of 128 is one as an unsigned byte, and a pair of products at most 2 x 128 x 127.
+        proven!({
+            let mut sums = _mm256_setzero_si256();
+            let mut v = 0;
+            while v < N {
+                let four = _mm256_set1_epi32(i32::from_le_bytes(bytes(b[v])));
+                let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a[v]), _mm256_sign_epi8(four, a[v]));
+                sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+                v += 1;
+            }
+            sums
+        })
+    }
+}
+
+#[inline(always)]
+const fn bytes(quants: [i8; 4]) -> [u8; 4] {
+    [quants[0] as u8, quants[1] as u8, quants[2] as u8, quants[3] as u8]
 }

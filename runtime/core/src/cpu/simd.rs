@@ -27,6 +27,9 @@ pub(crate) trait Simd: Copy + Send + Sync {
     fn div(self, a: Self::F, b: Self::F) -> Self::F;
     /// `a * b + c`: rounded once with AVX2, twice on the portable path.
     fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    /// `a * b + c`, rounded once everywhere, which costs the portable path a call per lane where the build's target has no such
+    /// instruction: for what must have the same bits on every instruction set, and is rare beside other work.
+    fn fma_once(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
     /// `a > b ? a : b`, so that a NaN in `b` stays.
     fn max(self, a: Self::F, b: Self::F) -> Self::F;
     /// `x < limit ? a : b`.
@@ -61,6 +64,11 @@ pub(crate) trait Simd: Copy + Send + Sync {
     fn load_bytes(self, from: &[u8; 8]) -> Self::W;
     /// Replaces each byte, which is under 16, by that entry of the table.
     fn look_up(self, table: &[u8; 16], bytes: Self::W) -> Self::W;
+    /// In each lane the sum over `v` of the products of the 4 bytes of `a[v]`, unsigned and at most `MOST`, with those of `b[v]`,
+    /// which are over -128. Exact.
+    fn dot_unsigned<const N: usize, const MOST: i32>(self, a: [Self::W; N], b: &[[i8; 4]; N]) -> Self::W;
+    /// The same for signed bytes of `a`, of any value.
+    fn dot_signed<const N: usize>(self, a: [Self::W; N], b: &[[i8; 4]; N]) -> Self::W;
 }
 
 /// A computation that is written on [`Simd`].
@@ -125,6 +133,7 @@ impl Simd for Portable {
     #[inline(always)] fn mul(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] * b[i]) }
     #[inline(always)] fn div(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] / b[i]) }
     #[inline(always)] fn fma(self, a: [f32; 8], b: [f32; 8], c: [f32; 8]) -> [f32; 8] { lanes!(i => a[i] * b[i] + c[i]) }
+    #[inline(always)] fn fma_once(self, a: [f32; 8], b: [f32; 8], c: [f32; 8]) -> [f32; 8] { lanes!(i => a[i].mul_add(b[i], c[i])) }
     #[inline(always)] fn max(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] { lanes!(i => if a[i] > b[i] { a[i] } else { b[i] }) }
     #[inline(always)] fn below(self, x: [f32; 8], limit: [f32; 8], a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
         lanes!(i => if x[i] < limit[i] { a[i] } else { b[i] })
@@ -177,6 +186,28 @@ impl Simd for Portable {
             table[(v[i] >> 16 & 15) as usize],
             table[(v[i] >> 24 & 15) as usize],
         ]))
+    }
+    #[inline(always)] fn dot_unsigned<const N: usize, const MOST: i32>(self, a: [[u32; 8]; N], b: &[[i8; 4]; N]) -> [u32; 8] {
+        let mut sums = [0i32; 8];
+        let mut v = 0;
+        while v < N {
+            let [b0, b1, b2, b3] = [i32::from(b[v][0]), i32::from(b[v][1]), i32::from(b[v][2]), i32::from(b[v][3])];
+            let byte = |lane: u32, at: u32| (lane >> (8 * at) & 0xff) as i32;
+            sums = lanes!(i => sums[i] + byte(a[v][i], 0) * b0 + byte(a[v][i], 1) * b1 + byte(a[v][i], 2) * b2 + byte(a[v][i], 3) * b3);
+            v += 1;
+        }
+        lanes!(i => sums[i] as u32)
+    }
+    #[inline(always)] fn dot_signed<const N: usize>(self, a: [[u32; 8]; N], b: &[[i8; 4]; N]) -> [u32; 8] {
+        let mut sums = [0i32; 8];
+        let mut v = 0;
+        while v < N {
+            let [b0, b1, b2, b3] = [i32::from(b[v][0]), i32::from(b[v][1]), i32::from(b[v][2]), i32::from(b[v][3])];
+            let byte = |lane: u32, at: u32| i32::from((lane >> (8 * at)) as i8);
+            sums = lanes!(i => sums[i] + byte(a[v][i], 0) * b0 + byte(a[v][i], 1) * b1 + byte(a[v][i], 2) * b2 + byte(a[v][i], 3) * b3);
+            v += 1;
+        }
+        lanes!(i => sums[i] as u32)
     }
 }
 

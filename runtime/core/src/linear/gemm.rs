@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::block::Block;
-use super::product::{LANES, Product, write};
+use super::product::{LANES, Product, put};
 use crate::cpu::simd::{Kernel, Simd};
 
 /// Most rows that [`RowsBy16`] computes together: 6 rows of 16 outputs are 12 of the 16 vector registers.
@@ -38,9 +38,9 @@ pub(super) fn product<S: Simd, B: Block>(s: S, p: &mut Product<'_, '_, B>) {
                 multiply(s, p, first, start, panel, sums);
             }
             for (r, [low, high]) in sums.iter().enumerate() {
-                write(s, p, first + r, pair, s.load(low));
+                put(s, p, first + r, pair, s.load(low));
                 if pair + 1 < p.tiles().end {
-                    write(s, p, first + r, pair + 1, s.load(high));
+                    put(s, p, first + r, pair + 1, s.load(high));
                 }
             }
         }

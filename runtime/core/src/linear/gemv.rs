@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::block::Block;
-use super::product::{Product, write};
+use super::product::{Product, put};
 use crate::cpu::simd::Simd;
 
 /// Most rows that [`product`] takes: beyond these, dequantising once for all rows is faster.
@@ -54,7 +54,7 @@ fn some_tiles<S: Simd, B: Block, const R: usize, const T: usize>(s: S, p: &mut P
     let sums = dot(s, weights, x);
     for r in 0..R {
         for t in 0..T {
-            write(s, p, r, first + t, sums[r][t]);
+            put(s, p, r, first + t, sums[r][t]);
         }
     }
 }

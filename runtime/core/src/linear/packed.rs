@@ -5,6 +5,7 @@ use std::ops::Range;
 use tenon_formats::StorageFormat;
 
 use super::block::{self, Block};
+use super::int8::{self, Int8Block};
 use super::product::{Inputs, LANES, Matrix, Then, multiply, multiply_rows};
 use super::source::{FP8_BLOCK, Source};
 use super::{PackError, RowOrder};
@@ -21,7 +22,7 @@ pub(crate) struct Packed {
 
 /// Writes [`Blocks`]: its variants are types of [`block`], and each belongs to a [`StorageFormat`].
 macro_rules! packed {
-    ($($blocks:ident: $format:ident,)+) => {
+    ($($blocks:ident: $format:ident by $multiply:path,)+) => {
         /// The blocks of a matrix.
         enum Blocks {
             $($blocks(Box<[block::$blocks]>),)+
@@ -57,6 +58,26 @@ macro_rules! packed {
                 match &self.blocks {
                     $(Blocks::$blocks(blocks) => {
                         multiply(cpu, Matrix { blocks, outputs, inputs, factor }, tile, x, out, then);
+                    })+
+                }
+            }
+
+            /// The same for rows of int8; `x` has their blocks as [`Int8Rows`](super::Int8Rows) has them.
+            #[allow(clippy::too_many_arguments)] // As above.
+            pub(super) fn multiply_int8(
+                &self,
+                cpu: &Cpu,
+                outputs: usize,
+                inputs: usize,
+                x: &[Int8Block],
+                rows: usize,
+                out: &mut [f32],
+                then: Then,
+            ) {
+                let factor = self.factor;
+                match &self.blocks {
+                    $(Blocks::$blocks(blocks) => {
+                        $multiply(cpu, Matrix { blocks, outputs, inputs, factor }, x, rows, out, then);
                     })+
                 }
             }
@@ -98,23 +119,23 @@ macro_rules! packed {
 }
 
 packed! {
-    F32: F32,
-    F16: F16,
-    Bf16: Bf16,
-    Q4_0: Q4_0,
-    Q4_1: Q4_1,
-    Q5_0: Q5_0,
-    Q5_1: Q5_1,
-    Q8_0: Q8_0,
-    Q4K: Q4K,
-    Q5K: Q5K,
-    Q6K: Q6K,
-    Fp8: Fp8E4m3,
-    Fp8By128: Fp8E4m3,
-    Fp8By16: Fp8E4m3,
-    Fp8By1: Fp8E4m3,
-    Nvfp4: Nvfp4,
-    Mxfp4: Mxfp4,
+    F32: F32 by int8::floats,
+    F16: F16 by int8::floats,
+    Bf16: Bf16 by int8::floats,
+    Q4_0: Q4_0 by int8::multiply,
+    Q4_1: Q4_1 by int8::multiply,
+    Q5_0: Q5_0 by int8::multiply,
+    Q5_1: Q5_1 by int8::multiply,
+    Q8_0: Q8_0 by int8::multiply,
+    Q4K: Q4K by int8::multiply,
+    Q5K: Q5K by int8::multiply,
+    Q6K: Q6K by int8::multiply,
+    Fp8: Fp8E4m3 by int8::floats,
+    Fp8By128: Fp8E4m3 by int8::floats,
+    Fp8By16: Fp8E4m3 by int8::floats,
+    Fp8By1: Fp8E4m3 by int8::floats,
+    Nvfp4: Nvfp4 by int8::floats,
+    Mxfp4: Mxfp4 by int8::floats,
 }
 
 impl Kind {

@@ -24,6 +24,21 @@ pub(super) struct Matrix<'a, B> {
     pub(super) factor: f32,
 }
 
+impl<'a, B: Block> Matrix<'a, B> {
+    /// The blocks of a tile.
+    #[inline(always)]
+    pub(super) fn tile(&self, tile: usize) -> &'a [B] {
+        let blocks = self.inputs / B::LEN;
+        &self.blocks[tile * blocks..][..blocks]
+    }
+}
+
+/// The tiles of a cell.
+#[inline(always)]
+pub(super) fn tiles(out: &Cell<'_, f32>) -> Range<usize> {
+    out.columns.start / LANES..out.columns.end.div_ceil(LANES)
+}
+
 /// The rows that a matrix is multiplied with.
 #[derive(Clone, Copy)]
 pub(crate) struct Inputs<'a> {
@@ -100,14 +115,13 @@ impl<'a, B: Block> Product<'a, '_, B> {
     /// The tiles of this part.
     #[inline(always)]
     pub(super) fn tiles(&self) -> Range<usize> {
-        self.out.columns.start / LANES..self.out.columns.end.div_ceil(LANES)
+        tiles(self.out)
     }
 
     /// The blocks of a tile.
     #[inline(always)]
     pub(super) fn tile(&self, tile: usize) -> &'a [B] {
-        let blocks = self.matrix.inputs / B::LEN;
-        &self.matrix.blocks[tile * blocks..][..blocks]
+        self.matrix.tile(tile)
     }
 
     /// Row `r` of the input.
@@ -119,13 +133,18 @@ impl<'a, B: Block> Product<'a, '_, B> {
     }
 }
 
-/// Stores or adds the products of row `r` with `tile`, times the factor of the matrix; outputs that only pad the tile are dropped.
+/// Stores or adds the products of row `r` of `p` with `tile`.
 #[inline(always)]
-pub(super) fn write<S: Simd, B: Block>(s: S, p: &mut Product<'_, '_, B>, r: usize, tile: usize, sums: S::F) {
-    let sums = s.mul(sums, s.splat(p.matrix.factor));
-    let column = tile * LANES - p.out.columns.start;
-    let then = p.then;
-    let out = &mut p.out.row_mut(p.rows.start + r)[column..];
+pub(super) fn put<S: Simd, B: Block>(s: S, p: &mut Product<'_, '_, B>, r: usize, tile: usize, sums: S::F) {
+    write(s, p.out, p.then, p.matrix.factor, p.rows.start + r, tile, sums);
+}
+
+/// Stores or adds the products of row `row` with `tile`, times the factor of the matrix; outputs that only pad the tile are dropped.
+#[inline(always)]
+pub(super) fn write<S: Simd>(s: S, out: &mut Cell<'_, f32>, then: Then, factor: f32, row: usize, tile: usize, sums: S::F) {
+    let sums = s.mul(sums, s.splat(factor));
+    let column = tile * LANES - out.columns.start;
+    let out = &mut out.row_mut(row)[column..];
     if let Some(out) = out.first_chunk_mut::<LANES>() {
         let sums = if then == Then::Add { s.add(s.load(out), sums) } else { sums };
         return s.store(sums, out);

@@ -9,9 +9,11 @@ use crate::cpu::Isa;
 use crate::testing::{Random, each_isa, product_bound, within};
 
 /// A random matrix: as a checkpoint stores it, and each weight.
-struct Stored {
-    bytes: Vec<u8>,
-    weights: Vec<f32>,
+pub(super) struct Stored {
+    pub(super) bytes: Vec<u8>,
+    pub(super) weights: Vec<f32>,
+    /// The largest magnitude of what the format adds to or subtracts from products of quants.
+    pub(super) largest_minimum: f64,
 }
 
 /// Weights are those of the scalar decoder, which the tests of `decode` compare with another implementation.
@@ -44,7 +46,13 @@ fn stored(random: &mut Random, format: StorageFormat, outputs: usize, inputs: us
     }
     let mut weights = vec![f32::NAN; outputs * inputs];
     decode::decode_row(format, &bytes, &mut weights);
-    Stored { bytes, weights }
+    // Scales are at most 0.1, and those of groups at most 63 times as much; a minimum is what the quant 0 stands for.
+    let largest_minimum = match format {
+        StorageFormat::Q4_1 | StorageFormat::Q5_1 => 0.1,
+        StorageFormat::Q4K | StorageFormat::Q5K => 6.3,
+        _ => 0.0,
+    };
+    Stored { bytes, weights, largest_minimum }
 }
 
 /// Any byte of E4M3 that is a number.
@@ -55,13 +63,13 @@ fn no_nan(random: &mut Random) -> u8 {
     }
 }
 
-const ROWS: [usize; 8] = [1, 2, 3, 4, 5, 17, 64, 100];
+pub(super) const ROWS: [usize; 8] = [1, 2, 3, 4, 5, 17, 64, 100];
 const SHAPES: [(usize, usize); 7] = [(1, 32), (8, 64), (13, 96), (24, 288), (20, 1536), (100, 576), (70, 32)];
 const WITHOUT_BLOCKS: [(usize, usize); 3] = [(11, 1), (9, 33), (40, 301)];
 const OF_256: [(usize, usize); 5] = [(1, 256), (13, 768), (24, 256), (20, 1536), (70, 512)];
 
 /// Every format with shapes that it can have.
-fn each_matrix(mut test: impl FnMut(StorageFormat, usize, usize, &Stored, &mut Random)) {
+pub(super) fn each_matrix(mut test: impl FnMut(StorageFormat, usize, usize, &Stored, &mut Random)) {
     for format in StorageFormat::ALL {
         let shapes = match format.block_len() {
             1 => [&SHAPES[..], &WITHOUT_BLOCKS].concat(),
@@ -77,7 +85,7 @@ fn each_matrix(mut test: impl FnMut(StorageFormat, usize, usize, &Stored, &mut R
     }
 }
 
-fn packed(cpu: &Cpu, format: StorageFormat, outputs: usize, inputs: usize, matrix: &Stored) -> Packed {
+pub(super) fn packed(cpu: &Cpu, format: StorageFormat, outputs: usize, inputs: usize, matrix: &Stored) -> Packed {
     Packed::new(cpu, format, &matrix.bytes, RowOrder::Stored, outputs, inputs).unwrap()
 }
 

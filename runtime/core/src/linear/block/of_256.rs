@@ -6,6 +6,7 @@
 use super::quants::{Nibbles, Quants, Wide};
 use super::{Block, le16};
 use crate::cpu::simd::Simd;
+use crate::linear::int8::Quanta;
 use crate::linear::stored::{q6_k, scale_and_minimum};
 
 pub(in crate::linear) type Q4K = Groups<Nibbles<4>>;
@@ -117,5 +118,49 @@ impl Block for Q6K {
     #[inline(always)]
     fn weight<S: Simd>(&self, s: S, (d, m): (S::F, S::F), words: (S::W, S::W), j: usize) -> S::F {
         s.fma(Wide::<2>::quant(s, words, j), d, m)
+    }
+}
+
+impl<Q: Quants> Quanta<8> for Groups<Q> {
+    type Factor<S: Simd> = (S::F, S::F);
+
+    #[inline(always)]
+    fn factor<S: Simd>(&self, s: S, group: usize) -> (S::F, S::F) {
+        self.scale(s, group)
+    }
+    #[inline(always)]
+    fn bytes<S: Simd>(&self, s: S, group: usize) -> [S::W; 8] {
+        self.q[group].bytes(s)
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(s: S, bytes: [S::W; 8], x: &[[i8; 4]; 8]) -> S::W {
+        Q::dot(s, bytes, x)
+    }
+    #[inline(always)]
+    fn product<S: Simd>(s: S, (d, m): (S::F, S::F), dot: S::F, sum: S::F) -> S::F {
+        s.fma_once(d, dot, s.mul(m, sum))
+    }
+}
+
+impl Quanta<4> for Q6K {
+    type Factor<S: Simd> = S::F;
+
+    #[inline(always)]
+    fn factor<S: Simd>(&self, s: S, group: usize) -> S::F {
+        self.scale(s, group).0
+    }
+    #[inline(always)]
+    fn bytes<S: Simd>(&self, s: S, group: usize) -> [S::W; 4] {
+        let ((first, second), (third, fourth)) = (self.q[group].words(s, 0), self.q[group].words(s, 1));
+        [first, second, third, fourth]
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(s: S, bytes: [S::W; 4], x: &[[i8; 4]; 4]) -> S::W {
+        s.dot_unsigned::<4, 63>(bytes, x)
+    }
+    /// `dot - 32 sum` is a whole number below 2^24.
+    #[inline(always)]
+    fn product<S: Simd>(s: S, d: S::F, dot: S::F, sum: S::F) -> S::F {
+        s.mul(d, s.fma(sum, s.splat(-32.0), dot))
     }
 }

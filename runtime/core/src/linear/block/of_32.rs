@@ -3,6 +3,7 @@
 use super::quants::{Nibbles, Quants, Wide};
 use super::{Block, le16};
 use crate::cpu::simd::Simd;
+use crate::linear::int8::Quanta;
 
 pub(in crate::linear) type Q4_0 = Symmetric<Nibbles<4>>;
 pub(in crate::linear) type Q4_1 = Affine<Nibbles<4>>;
@@ -118,5 +119,73 @@ impl Block for Q8_0 {
     fn weight<S: Simd>(&self, s: S, d: S::F, words: S::W, j: usize) -> S::F {
         let top = s.and(s.shl(words, 24 - 8 * j as u32), 0xff00_0000);
         s.mul(s.convert(top), d)
+    }
+}
+
+impl<Q: Quants> Quanta<8> for Symmetric<Q> {
+    type Factor<S: Simd> = S::F;
+
+    #[inline(always)]
+    fn factor<S: Simd>(&self, s: S, _: usize) -> S::F {
+        s.load_f16(&self.d)
+    }
+    #[inline(always)]
+    fn bytes<S: Simd>(&self, s: S, _: usize) -> [S::W; 8] {
+        self.q.bytes(s)
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(s: S, bytes: [S::W; 8], x: &[[i8; 4]; 8]) -> S::W {
+        Q::dot(s, bytes, x)
+    }
+    /// `dot - zero sum` is a whole number below 2^24.
+    #[inline(always)]
+    fn product<S: Simd>(s: S, d: S::F, dot: S::F, sum: S::F) -> S::F {
+        s.mul(d, s.fma(sum, s.splat(-((1 << (Q::BITS - 1)) as f32)), dot))
+    }
+}
+
+impl<Q: Quants> Quanta<8> for Affine<Q> {
+    type Factor<S: Simd> = (S::F, S::F);
+
+    #[inline(always)]
+    fn factor<S: Simd>(&self, s: S, _: usize) -> (S::F, S::F) {
+        (s.load_f16(&self.d), s.load_f16(&self.m))
+    }
+    #[inline(always)]
+    fn bytes<S: Simd>(&self, s: S, _: usize) -> [S::W; 8] {
+        self.q.bytes(s)
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(s: S, bytes: [S::W; 8], x: &[[i8; 4]; 8]) -> S::W {
+        Q::dot(s, bytes, x)
+    }
+    #[inline(always)]
+    fn product<S: Simd>(s: S, (d, m): (S::F, S::F), dot: S::F, sum: S::F) -> S::F {
+        s.fma_once(d, dot, s.mul(m, sum))
+    }
+}
+
+impl Quanta<8> for Q8_0 {
+    type Factor<S: Simd> = S::F;
+
+    #[inline(always)]
+    fn factor<S: Simd>(&self, s: S, _: usize) -> S::F {
+        s.load_f16(&self.d)
+    }
+    #[inline(always)]
+    fn bytes<S: Simd>(&self, s: S, _: usize) -> [S::W; 8] {
+        let mut bytes = [s.load_words(&self.q[0]); 8];
+        for (bytes, q) in bytes.iter_mut().zip(&self.q) {
+            *bytes = s.load_words(q);
+        }
+        bytes
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(s: S, bytes: [S::W; 8], x: &[[i8; 4]; 8]) -> S::W {
+        s.dot_signed(bytes, x)
+    }
+    #[inline(always)]
+    fn product<S: Simd>(s: S, d: S::F, dot: S::F, _: S::F) -> S::F {
+        s.mul(d, dot)
     }
 }

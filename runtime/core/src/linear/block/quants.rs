@@ -18,6 +18,11 @@ pub(in crate::linear) trait Quants: Copy + Send + Sync + 'static {
     /// Input `j` of the 8.
     fn quant<S: Simd>(s: S, words: Self::Words<S>, j: usize) -> S::F;
 
+    /// Inputs `4 v..4 v + 4` of each output in the bytes of its lane of vector `v`.
+    fn bytes<S: Simd>(&self, s: S) -> [S::W; 8];
+    /// The sums of the products of `bytes` with `x`.
+    fn dot<S: Simd>(s: S, bytes: [S::W; 8], x: &[[i8; 4]; 8]) -> S::W;
+
     /// Element `k` of a stored block of 32, of which `quants` is what follows the scales.
     fn of_32(quants: &[u8], k: usize) -> u8;
     /// Element `k` of a stored block of 256.
@@ -57,6 +62,20 @@ impl Quants for Nibbles<4> {
     fn quant<S: Simd>(s: S, words: S::W, j: usize) -> S::F {
         let shift = if j < 4 { 8 * j } else { 8 * (j - 4) + 4 };
         s.convert(s.and(s.shr(words, shift as u32), 15))
+    }
+    #[inline(always)]
+    fn bytes<S: Simd>(&self, s: S) -> [S::W; 8] {
+        let mut bytes = [s.load_words(&self.0[0]); 8];
+        for v in 0..4 {
+            let words = s.load_words(&self.0[v]);
+            bytes[2 * v] = s.and(words, 0x0f0f_0f0f);
+            bytes[2 * v + 1] = s.and(s.shr(words, 4), 0x0f0f_0f0f);
+        }
+        bytes
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(s: S, bytes: [S::W; 8], x: &[[i8; 4]; 8]) -> S::W {
+        s.dot_unsigned::<8, 15>(bytes, x)
     }
 
     fn of_32(quants: &[u8], k: usize) -> u8 {
@@ -125,6 +144,18 @@ impl Quants for Wide<4> {
     #[inline(always)]
     fn quant<S: Simd>(s: S, words: (S::W, S::W), j: usize) -> S::F {
         Self::quant(s, words, j)
+    }
+    #[inline(always)]
+    fn bytes<S: Simd>(&self, s: S) -> [S::W; 8] {
+        let mut bytes = [s.load_words(&self.high); 8];
+        for v in 0..4 {
+            (bytes[2 * v], bytes[2 * v + 1]) = self.words(s, v);
+        }
+        bytes
+    }
+    #[inline(always)]
+    fn dot<S: Simd>(s: S, bytes: [S::W; 8], x: &[[i8; 4]; 8]) -> S::W {
+        s.dot_unsigned::<8, 31>(bytes, x)
     }
 
     fn of_32(quants: &[u8], k: usize) -> u8 {
