@@ -200,8 +200,9 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
                 add_own(state, weights, first_tile);
                 products_commit();
                 shrink[0] = shrink[1] = 1.0f;
+                // Where there is no second tile, too: the other warpgroup is done with the weights of the pair before.
+                meet_at(SECOND_WEIGHTS, LATENT_COMPUTING);
                 if (both) {
-                    meet_at(SECOND_WEIGHTS, LATENT_COMPUTING);
 #pragma unroll
                     for (int half = 0; half < 2; half++) {
                         const float common = other_maximum(half);
@@ -238,7 +239,9 @@ template <class Kv, int RANK, int ROPE> struct LatentAttention {
                     weigh(scores, state);
                     constexpr float SAME[2] = {1.0f, 1.0f};
                     put_weights(second_weights, scores, SAME);
-                    pass_by(SECOND_WEIGHTS, LATENT_COMPUTING);
+                }
+                pass_by(SECOND_WEIGHTS, LATENT_COMPUTING);
+                if (both) {
 #pragma unroll
                     for (int i = 0; i < 16; i++) weights[i / 4][i % 4] = pack_bf16(scores[2 * i], scores[2 * i + 1]);
                     products_begin();

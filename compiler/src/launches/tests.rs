@@ -84,7 +84,7 @@ fn a_dense_model_by_hand() {
     let prompt = of(&[(0, 512)]);
     let expected = [
         ("act_mul_silu", 30),
-        ("attention_prefill_bf16_hd64_g3_tq128_tk128", 30),
+        ("attention_prefill_bf16_hd64_g3_tq192_tk128", 30),
         ("dequantise_q4_1", 7 * 30),
         ("embedding_q4_1", 1),
         ("gather_logit_rows", 1),
@@ -106,7 +106,7 @@ fn a_dense_model_by_hand() {
     let mixed = of(&[(96, 7), (40, 1), (3, 1)]);
     let expected = [
         ("attention_decode_bf16_hd64_g3_tk64", 30),
-        ("attention_prefill_bf16_hd64_g3_tq128_tk128", 30),
+        ("attention_prefill_bf16_hd64_g3_tq192_tk128", 30),
         ("linear_gated_q4_1_r16_silu", 30),
         ("linear_q4_1_r16", 5 * 30),
         ("linear_q4_1_r4", 1),
