@@ -310,7 +310,7 @@ impl Real {
     /// The model, as its spec says or with activations in int8.
     fn entry(&self) -> &'static ModelEntry {
         let name = if self.int8 { format!("{}-int8", self.model) } else { self.model.to_owned() };
-        let models = if self.int8 { tenon_tests::golden::MODELS } else { tenon_models::MODELS };
+        let models = if self.int8 { &tenon_tests::golden::MODELS[..] } else { &tenon_models::MODELS[..] };
         models.iter().find(|m| m.info.name == name).expect("it is compiled in")
     }
 
