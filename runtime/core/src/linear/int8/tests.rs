@@ -157,6 +157,32 @@ fn a_row_has_the_same_bits_in_any_company_and_quants_on_every_instruction_set() 
     });
 }
 
+/// A prompt's rows are taken in bands that stay in the cache, of at most 240.
+#[test]
+fn rows_of_a_second_band_read_their_own_blocks() {
+    const ROWS: usize = 260;
+    each_matrix(|format, outputs, inputs, matrix, random| {
+        if !has_integer_products(format) {
+            return;
+        }
+        let x = random.units(ROWS * inputs);
+        for isa in Isa::available() {
+            let cpu = Cpu::new(1, isa).unwrap();
+            let weight = packed(&cpu, format, outputs, inputs, matrix);
+            let times = |rows: usize, x: &[f32]| {
+                let mut out = vec![f32::NAN; rows * outputs];
+                weight.multiply_int8(&cpu, outputs, inputs, &quantised(&cpu, x, inputs), rows, &mut out, Then::Store);
+                out
+            };
+            let together = times(ROWS, &x);
+            for row in 236..ROWS {
+                let alone = times(1, &x[row * inputs..][..inputs]);
+                assert_eq!(together[row * outputs..][..outputs], alone, "{format} [{outputs}, {inputs}], row {row}, {isa}");
+            }
+        }
+    });
+}
+
 #[test]
 fn the_largest_quants_do_not_overflow() {
     // Quants of the largest magnitude that their bits have, and activations of the largest of either sign: sums of pairs are as large as they can
