@@ -310,8 +310,13 @@ impl Real {
     /// The model, as its spec says or with activations in int8.
     fn entry(&self) -> &'static ModelEntry {
         let name = if self.int8 { format!("{}-int8", self.model) } else { self.model.to_owned() };
-        let models = if self.int8 { &tenon_tests::golden::MODELS[..] } else { &tenon_models::MODELS[..] };
-        models.iter().find(|m| m.info.name == name).expect("it is compiled in")
+        let named = |model: &&ModelEntry| model.info.name == name;
+        let found = if self.int8 {
+            tenon_tests::golden::MODELS.iter().copied().find(named)
+        } else {
+            tenon_models::MODELS.iter().copied().find(named)
+        };
+        found.expect("it is compiled in")
     }
 
     fn weights(&self) -> Option<PathBuf> {
