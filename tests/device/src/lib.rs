@@ -13,22 +13,14 @@ pub mod launch;
 pub mod launched;
 pub mod launches;
 pub mod mutants;
+mod parallel;
 pub mod report;
 pub mod results;
 pub mod sanitize;
 pub mod table;
 pub mod template;
 
-/// One of n parts of a list; neighbours are alike, so each part gets some of all.
-///
-/// # Errors
-/// A text that is no part.
-pub fn part<T>(list: Vec<T>, shard: Option<&str>) -> Result<Vec<T>, String> {
-    let Some(shard) = shard else { return Ok(list) };
-    let parts = shard.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
-    let (part, of) = parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{shard}` is no part such as 1/4"))?;
-    Ok(list.into_iter().skip(part - 1).step_by(of).collect())
-}
+pub use parallel::part;
 
 /// The reference of one template.
 #[derive(Clone, Copy)]

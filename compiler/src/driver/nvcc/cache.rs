@@ -13,8 +13,8 @@ pub(super) const CODE: &str = "code.cubin";
 /// What ptxas said; written last, so that its presence says that the entry is whole.
 const REPORT: &str = "ptxas.txt";
 
-/// The name of a job's folder: 128 bits of a hash over the version of nvcc, its flags with the macros that they define, the source, and every header that the source
-/// reaches in the job's folders.
+/// The name of a job's folder: 128 bits of a hash over the version of nvcc, its flags with the macros that they define, the source, and
+/// every header that the source reaches in the job's folders.
 pub(super) fn key(version: &str, flags: &[String], job: &Job) -> io::Result<String> {
     let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
     "second".hash(&mut hashers[1]);

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use tenon_compiler::driver::nvcc::{self, Nvcc};
 
 use crate::instance::Instance;
+use crate::parallel::{in_parallel, part, threads};
 use crate::template::Template;
 
 use super::build::{Refusal, build};
 use super::change::{Mutant, Origin, apply};
-use super::parallel::{Turn, in_parallel, shard};
+use super::parallel::Turn;
 use super::plan::{Control, Plan};
 use super::process::{Task, Worker};
 use super::report::{Demands, Row, faults, totals};
@@ -82,10 +83,10 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
     if let Some(stranger) = options.only.iter().find(|name| !templates.iter().any(|t| t.name == **name)) {
         return Err(format!("there is no template `{stranger}`"));
     }
-    let (part, parts) = shard(options.shard.as_deref())?;
     let plan = |(index, template): (usize, _)| Plan::new(template, index, &instances, options);
     let chosen = templates.iter().enumerate().filter(|(_, t)| options.only.is_empty() || options.only.contains(&t.name));
-    let plans: Vec<Plan> = chosen.skip(part).step_by(parts).map(plan).collect::<Result<_, _>>()?;
+    let chosen = part(chosen.collect(), options.shard.as_deref())?;
+    let plans: Vec<Plan> = chosen.into_iter().map(plan).collect::<Result<_, _>>()?;
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let nvcc = Nvcc::new(&nvcc::find().map_err(|e| e.to_string())?, &options.cache)?;
     let turns = || (Mutex::new(options.at_once.max(1)), Condvar::new());
@@ -111,9 +112,9 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
         list.extend(automatic(&options.templates, plan.template, options.automatic)?);
         tasks.extend(list.into_iter().map(|mutant| (plan, mutant)));
     }
-    let is_whole = options.only.is_empty() && parts == 1 && !options.compile_only;
+    let is_whole = options.only.is_empty() && options.shard.is_none() && !options.compile_only;
     let known: Mutex<Vec<Row>> = Mutex::default();
-    in_parallel(&tasks, |(plan, mutant)| {
+    in_parallel(&tasks, threads(), |(plan, mutant)| {
         let row = if start.elapsed().as_secs_f64() > options.seconds {
             let verdict = Verdict::Broken(format!("no time was left for it after {:.0} s", options.seconds));
             Row { template: plan.template.name.clone(), mutant: mutant.clone(), instance: None, verdict, seconds: 0.0 }
@@ -130,6 +131,7 @@ pub fn mutants(options: &Options) -> Result<bool, String> {
     rows.sort_by(|a, b| (&a.template, &a.mutant.name).cmp(&(&b.template, &b.mutant.name)));
     let mut faults = faults(&rows, Demands { four: !options.compile_only, gates: is_whole });
     faults.extend(harness.unclean.into_inner().unwrap_or_else(PoisonError::into_inner));
+    faults.extend(plans.iter().flat_map(|plan| plan.contradicted(&rows)));
     let seconds = start.elapsed().as_secs_f64();
     let (text, json) = totals(&rows, &faults, seconds);
     println!("{} mutants of {} templates in {seconds:.0} s", rows.len(), plans.len());

@@ -1,37 +1,7 @@
-//! Several mutants at once: shards, threads, turns on the device, and what only one may do.
+//! Several mutants at once: turns on the device, and what only one may do.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-
-/// Which of how many parts, the first being 0.
-pub fn shard(text: Option<&str>) -> Result<(usize, usize), String> {
-    let Some(text) = text else { return Ok((0, 1)) };
-    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
-    let (part, parts) = parts.filter(|(i, n)| (1..=*n).contains(i)).ok_or_else(|| format!("`{text}` is no part such as 1/4"))?;
-    Ok((part - 1, parts))
-}
-
-/// Works on all, on as many threads as there are processors; results come in the order of the tasks.
-pub fn in_parallel<T: Sync, R: Send>(tasks: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = tasks.get(at) else { break };
-                    let result = work(task);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
-}
 
 /// The right to use the device, until it is dropped.
 pub struct Turn<'a>(&'a (Mutex<usize>, Condvar));

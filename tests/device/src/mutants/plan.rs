@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use crate::instance::Instance;
 use crate::template::Template;
 
+use super::report::Row;
 use super::sanitize::Tool;
 use super::verdict::Verdict;
 use super::{Options, Survivor, choose, survivors};
@@ -52,5 +53,12 @@ impl<'a> Plan<'a> {
         let controls = choose(&own).into_iter().map(control).collect();
         let survivors = survivors(&options.templates, &template.name)?;
         Ok(Self { template, texts: &options.templates, controls, survivors, start: Start::default(), label: "" })
+    }
+    /// What the template says that none could notice, and a gate has noticed.
+    pub(super) fn contradicted(&self, rows: &[Row]) -> Vec<String> {
+        let name = &self.template.name;
+        let caught = rows.iter().filter(|row| row.template == *name && row.verdict.kill().is_some());
+        let known = |row: &&Row| self.survivors.iter().any(|known| known.matches(&row.mutant, self.texts, name));
+        caught.filter(known).map(|row| format!("{name} / {} is caught: its `[[survivor]]` is wrong", row.mutant.name)).collect()
     }
 }

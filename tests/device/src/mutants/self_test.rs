@@ -1,8 +1,9 @@
 //! Mutants whose verdicts are known: what a run of the harness begins with.
 
+use crate::parallel::{in_parallel, threads};
+
 use super::change::{Change, Mutant, Origin, apply, read};
 use super::harness::Harness;
-use super::parallel::in_parallel;
 use super::plan::{Plan, Start};
 use super::verdict::{Gate, How, Verdict};
 use super::{Survivor, change};
@@ -48,7 +49,7 @@ pub fn run<'a>(harness: &Harness, plan: impl Fn() -> Result<Plan<'a>, String>) -
     empty.start = Start { empty: true, ..Start::default() };
     ends_early.start = Start { ends_early: true, ..Start::default() };
     explained.survivors = vec![explanation(&pristine)?];
-    let rows = in_parallel(&tests, |test| {
+    let rows = in_parallel(&tests, threads(), |test| {
         let plan = match test.plan {
             Which::Pristine => &pristine,
             Which::Red => &red,

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tenon_compiler::driver::nvcc::{self, Job, Nvcc};
 
 use crate::instance::Instance;
 use crate::mutants::choose;
+use crate::parallel::in_parallel;
 use crate::template::Template;
 
 use super::plan::{Plan, Unit};
@@ -280,25 +280,6 @@ fn tasks(options: &Options, settings: &Settings, tools: &BTreeSet<Tool>, units: 
 
 fn skipped(settings: &Settings, tool: Tool, template: &str) -> bool {
     settings.skip.iter().any(|skip| skip.tool == tool && skip.template == template)
-}
-
-fn in_parallel<T: Sync, R: Send>(tasks: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, tasks.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = tasks.get(at) else { break };
-                    let result = work(task);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 fn version(sanitizer: &Path) -> Result<String, String> {
