@@ -38,3 +38,26 @@ pub fn in_parallel<T: Sync, R: Send>(tasks: &[T], threads: usize, work: impl Fn(
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_counted_from_one_and_together_are_all() {
+        let list: Vec<usize> = (0..10).collect();
+        let of = |shard| part(list.clone(), shard);
+        assert_eq!(of(None).unwrap(), list);
+        assert_eq!(of(Some("2/3")).unwrap(), [1, 4, 7]);
+        let mut all: Vec<usize> = ["1/3", "2/3", "3/3"].into_iter().flat_map(|shard| of(Some(shard)).unwrap()).collect();
+        all.sort_unstable();
+        assert_eq!(all, list);
+        assert!(["0/3", "4/3", "x", "1/0"].into_iter().all(|shard| of(Some(shard)).is_err()));
+    }
+
+    #[test]
+    fn no_task_is_no_work_and_one_thread_is_enough() {
+        assert_eq!(in_parallel(&[] as &[usize], 4, |n| *n), [0; 0]);
+        assert_eq!(in_parallel(&[3, 1, 2], 0, |n| 2 * n), [6, 2, 4]);
+    }
+}

@@ -48,20 +48,18 @@ impl Drop for Alone {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    #[test]
-    fn parts_are_counted_from_one() {
-        assert_eq!(shard(None).unwrap(), (0, 1));
-        assert_eq!(shard(Some("2/3")).unwrap(), (1, 3));
-        assert!(shard(Some("0/3")).is_err() && shard(Some("4/3")).is_err() && shard(Some("x")).is_err());
-    }
+    use super::*;
+    use crate::parallel::in_parallel;
+
+    const THREADS: usize = 8;
 
     #[test]
     fn results_come_in_order_and_turns_are_given_back() {
         let device = (Mutex::new(2), Condvar::new());
         let tasks: Vec<usize> = (0..50).collect();
-        let doubled = in_parallel(&tasks, |n| {
+        let doubled = in_parallel(&tasks, THREADS, |n| {
             let _turn = Turn::take(&device);
             2 * n
         });
@@ -73,7 +71,7 @@ mod tests {
     fn one_text_is_compiled_once_at_a_time() {
         let (at_once, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let tasks: Vec<u64> = vec![7; 20];
-        in_parallel(&tasks, |text| {
+        in_parallel(&tasks, THREADS, |text| {
             let _alone = Alone::take(*text);
             most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::yield_now();

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use tenon_compiler::driver::nvcc::{self, Job, Nvcc};
